@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use crate::arguments::Card;
 use crate::failure::{Failure, Outcome};
-use crate::linux_on_nic;
 use crate::package::{self, Build, Package};
+use crate::static_linux::NIC;
 use crate::tell::tell;
 
 pub(crate) fn run(card: &Card) -> Outcome {
@@ -24,14 +24,14 @@ pub(crate) fn program(
     profile: &str,
     plan: Option<&str>,
 ) -> Result<PathBuf, Failure> {
-    linux_on_nic::check().map_err(Failure::Failed)?;
+    NIC.check().map_err(Failure::Failed)?;
     package.build_as(&Build {
         profile,
         features: &["nic"],
         plan,
-        target: Some(linux_on_nic::TARGET),
+        target: Some(NIC.name),
         room: None,
-        variables: &[linux_on_nic::LINKER],
+        variables: &[NIC.linker],
     })
 }
 

@@ -12,7 +12,9 @@
 // `println!` panics when nobody reads any more: `tell` does not.
 #![deny(clippy::print_stdout)]
 
+mod agent;
 mod arguments;
+mod attach;
 mod bundle;
 mod calibrate;
 mod card;
@@ -26,7 +28,6 @@ mod expand;
 mod explain;
 mod failure;
 mod graph;
-mod linux_on_nic;
 mod manual;
 mod measure;
 mod new;
@@ -38,6 +39,7 @@ mod progress;
 mod replay;
 mod run;
 mod savings;
+mod static_linux;
 mod tell;
 mod upgrade;
 mod watch;
@@ -77,6 +79,11 @@ pub fn main() -> ExitCode {
         Command::Graph(graph) => graph::run(&graph),
         Command::Expand(expand) => expand::run(&expand),
         Command::Card(card) => card::run(&card),
+        Command::Agent(agent) => agent::run(&agent),
+        Command::Tenants(tenants) => agent::tenants(&tenants),
+        Command::Attach(attach) => {
+            attach::run(&attach, matches.subcommand().map_or(&matches, |(_, given)| given))
+        }
         Command::Calibrate(calibrate) => calibrate::run(&calibrate),
         Command::Compare(compare) => compare::run(&compare),
         Command::Replay(replay) => replay::run(&replay),

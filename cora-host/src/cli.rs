@@ -8,6 +8,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 
 use crate::Program;
+use crate::attach::stub::{StubArguments, stub};
 use crate::card::agent::{CardArguments, LocalArguments, card, local_card};
 use crate::card::ask::ask;
 use crate::card::relay::{RelayArguments, relay};
@@ -21,7 +22,9 @@ use crate::observe::report::RunReport;
 use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
 use crate::process::log::{self, Part};
-use crate::process::nic_half::{ASK_COMMAND, LOCAL_COMMAND, NIC_COMMAND, RELAY_COMMAND};
+use crate::process::nic_half::{
+    ASK_COMMAND, CONFINED_COMMAND, LOCAL_COMMAND, NIC_COMMAND, RELAY_COMMAND, STUB_COMMAND,
+};
 use crate::process::{child, sandbox, signals};
 use crate::run::Request;
 
@@ -61,6 +64,17 @@ enum Command {
         length: usize,
         /// The process that started it: it ends with that one.
         parent: Option<u32>,
+    },
+    /// Hold the connection to an agent in the place of the NIC half: started by `run`.
+    #[command(name = STUB_COMMAND, hide = true)]
+    Stub(Box<StubArguments>),
+    /// Be the NIC half of a run at an agent, under a filter that is in force: started by an agent.
+    #[command(name = CONFINED_COMMAND, hide = true)]
+    Confined {
+        /// File descriptor of the shared region.
+        fd: i32,
+        /// Its bytes.
+        length: usize,
     },
     /// Be the host half of a run: started by `run`.
     #[command(name = HOST_COMMAND, hide = true)]
@@ -162,6 +176,10 @@ fn obey<A: App + Send>(
             .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
         Command::Ask(arguments) => ask::<A>(&arguments)
             .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
+        Command::Stub(arguments) => {
+            stub::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
+        }
+        Command::Confined { fd, length } => status_of((program.native_nic)(fd, length)),
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
@@ -176,10 +194,12 @@ fn obey<A: App + Send>(
 /// The part of a run that this command is.
 const fn part_of(command: &Command) -> Part {
     match command {
-        Command::Card(_) | Command::Relay(_) | Command::LocalCard(_) | Command::Ask(_) => {
-            Part::Card
-        }
-        Command::Nic { .. } => Part::Nic,
+        Command::Card(_)
+        | Command::Relay(_)
+        | Command::LocalCard(_)
+        | Command::Ask(_)
+        | Command::Stub(_) => Part::Card,
+        Command::Nic { .. } | Command::Confined { .. } => Part::Nic,
         Command::Host(_) => Part::Host,
         _ => Part::Run,
     }
@@ -197,8 +217,12 @@ fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) ->
         );
         log::flush();
     }
-    // A parent sees only the low byte of an exit code.
-    ExitCode::from((program.native_nic)(fd, length).to_le_bytes()[0])
+    status_of((program.native_nic)(fd, length))
+}
+
+/// A parent sees only the low byte of an exit code.
+fn status_of(code: i32) -> ExitCode {
+    ExitCode::from(code.to_le_bytes()[0])
 }
 
 fn run_command<A: App>(

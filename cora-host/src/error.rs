@@ -148,6 +148,18 @@ pub enum RunError {
     /// The card refuses the session.
     #[error("{0}")]
     Refused(cora_link::mirror::hello::Refusal),
+    /// The agent does not run this program, or the server's socket was not found.
+    #[error("not attached: {0}")]
+    NotAttached(String),
+    /// Packets come from an agent without marks, and handlers of this program read them.
+    #[error(
+        "--agent: packets of `{program}` get marks, for a state that is `per = Bucket` or a port that it \
+         takes from a bucket, and an agent makes none: run it with ports of its own"
+    )]
+    NeedsMarks {
+        /// The program's name.
+        program: &'static str,
+    },
     /// The card does not answer any more.
     #[error("the card has been silent for too long: its link is cut, or it has ended")]
     CardSilent,

@@ -14,6 +14,8 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `cli` | the command line |
+//! | `attach` | programs at sockets: the client's end of an agent |
+//! | `tenants` | an agent: the ports of a NIC, shared by attached programs |
 //! | `card` | a card at the other end of a wire: the processes at both ends |
 //! | `options` | the options of a run: command line, file, processes |
 //! | `run` | the runs of a program: on a capture, between ports |
@@ -31,6 +33,7 @@
 // A line that can't be written must not end anything: `log` writes them all.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+mod attach;
 mod card;
 mod cli;
 mod control;
@@ -48,6 +51,7 @@ mod process;
 mod run;
 mod spelling;
 mod supervisor;
+mod tenants;
 
 pub use card::agent::serve_as_card;
 pub use cli::{command_line, main, main_with, perform};
@@ -66,6 +70,9 @@ pub use options::nearest::read_command_line;
 pub use options::{Moves, Run, RunOptions, configuration, shard_count, words};
 pub use process::log::utc;
 pub use process::stack::{stack_for, with_room_for};
+pub use tenants::{
+    AgentArguments, AgentReport, TenantReport, ask as ask_agent, serve as serve_tenants,
+};
 
 /// Parts of a run for `cora-measure`, which combines them in one process with traffic from memory,
 /// and for `cora-bench`, which joins both ends of a link. So measurements use the production code.

@@ -1,6 +1,7 @@
 //! This side's ends of the rings.
 
 use core::sync::atomic::AtomicU64;
+use core::time::Duration;
 
 use cora_runtime::channel::{Mark, PeerOutbox, Sent};
 use cora_runtime::exec::Wire;
@@ -16,12 +17,19 @@ use crate::sys::{self, SharedFutex};
 /// other, and each [looks](SharedFutex) again and again.
 type Bell = region::Bell<SharedFutex>;
 
+/// The longest sleep between two turns, so that heartbeats go on.
+const BETWEEN_TURNS: Duration = Duration::from_millis(100);
+
 /// Where messages and packets leave.
 pub(crate) struct Outgoing {
     punt: Producer<SharedMemory>,
     wire_out: Producer<SharedMemory>,
     payloads: PayloadBuffers,
     host: Bell,
+    /// An agent gives this side turns, and sleeps by a bell of its own.
+    agent: Option<Bell>,
+    /// The records for the host that it was woken for.
+    told: u64,
     file: &'static [AtomicU64],
     region: Region,
     /// Packets dropped because the host was away and the ring to it full.
@@ -50,6 +58,8 @@ impl RegionEnds {
                 wire_out: Producer::new(rings.wire_out),
                 payloads: PayloadBuffers::new(rings.payloads),
                 host: region.host_bell(SharedFutex),
+                agent: (region.turn() != 0).then(|| region.agent_bell(SharedFutex)),
+                told: 0,
                 file,
                 region: *region,
                 host_away,
@@ -74,6 +84,22 @@ impl RegionEnds {
         idle.wait(&self.bell, sys::yield_now, nothing)?;
         Ok(())
     }
+
+    /// Ends this turn, and sleeps until the next one, or until the host says something. The agent
+    /// counts the time of a turn, so there is no polling.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn end_turn(&mut self, turn: u64) -> Result<(), RingError> {
+        let Self { back, out, bell, .. } = self;
+        let region = out.region;
+        if region.turn_ended() != turn {
+            region.end_turn(turn);
+            region::wake(&region.agent_bell(SharedFutex));
+        }
+        let nothing = || Ok(region.turn() == turn && back.is_empty_indeed()?);
+        region::sleep(bell, BETWEEN_TURNS, nothing)?;
+        Ok(())
+    }
 }
 
 impl Egress for Outgoing {
@@ -81,7 +107,7 @@ impl Egress for Outgoing {
     fn publish(&mut self) {
         self.punt.publish();
         self.wire_out.publish();
-        region::wake(&self.host);
+        self.wake();
     }
 
     fn took(&mut self, words: &[u64]) {
@@ -184,6 +210,18 @@ impl Wire for Outgoing {
 }
 
 impl Outgoing {
+    /// Wakes the host. Where an agent has the wire, packets are none of the host's business.
+    #[inline(always)]
+    fn wake(&mut self) {
+        if self.agent.is_some() {
+            let position = self.punt.position();
+            if core::mem::replace(&mut self.told, position) == position {
+                return;
+            }
+        }
+        region::wake(&self.host);
+    }
+
     /// Pushes a message for the wire that is no packet.
     #[cold]
     #[inline(never)]
@@ -252,6 +290,7 @@ impl Outgoing {
         self.punt.publish();
         if kind == Kind::Frame || kind == Kind::Send {
             self.wire_out.publish();
+            self.agent.iter().for_each(region::wake);
         }
         region::wake(&self.host);
         let watched = generation::current(self.file) != 0;

@@ -150,12 +150,16 @@ impl<A: App> Server<'_, A> {
         while !self.rounds.is_over() {
             beat = beat.wrapping_add(1);
             self.region.nic_beats(beat);
+            // Read before the rings are: what came with this turn is there.
+            let turn = self.region.turn();
             let busy = self.rounds.step(self.half, self.ends.all(), &mut buffer, &Monotonic)?;
             if !busy || beat.is_multiple_of(TOLD_EVERY) {
                 self.half.tell_counters(self.region.nic_counters());
             }
             if busy {
                 idle.reset();
+            } else if turn != 0 {
+                self.ends.end_turn(turn)?;
             } else {
                 let wire_open = self.rounds.wire_is_open(self.half, &mut self.ends.out);
                 self.ends.wait(&mut idle, wire_open)?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use cora_host::{Inside, RunOptions};
+use cora_host::{AgentArguments, Inside, RunOptions};
 
 pub(crate) use checking::CheckPlan;
 pub(crate) use watching::{Events, Flow, Flows, Log, Packets, Tap, Top, Trace, Watch, Which};
@@ -28,6 +28,12 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Build a network function for a card, and say what to type there and here
     Card(Card),
+    /// Share a NIC's ports between programs that servers attach before their sockets
+    Agent(Box<AgentArguments>),
+    /// Attach a program before a server's sockets: packets for them go to it first
+    Attach(Box<Attach>),
+    /// Say who is attached at an agent, and what each takes
+    Tenants(Tenants),
     /// Show the state-flow graph of a network function
     Graph(Graph),
     /// Show the Rust that the attributes and the build script make of a network function
@@ -114,6 +120,36 @@ pub(crate) struct Card {
     /// Cargo's profile: release, dev, or another of the workspace
     #[arg(long, default_value = "release")]
     pub(crate) profile: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Attach {
+    /// The socket of the agent
+    pub(crate) socket: PathBuf,
+    /// Where the server is asked: udp:ADDRESS:PORT, tcp:ADDRESS:PORT. Its sockets are looked for
+    /// among those of this machine's processes
+    #[arg(required = true)]
+    pub(crate) at: Vec<String>,
+    /// The program: a package of this workspace, the path of one, or a static program's file
+    #[arg(long, value_name = "PACKAGE|FILE")]
+    pub(crate) program: String,
+    /// host-only, nic-only, split, dealt, or a file like cora.toml [default: its cora.toml]
+    #[arg(long)]
+    pub(crate) plan: Option<String>,
+    /// Cargo's profile: release, dev, or another of the workspace
+    #[arg(long, default_value = "release")]
+    pub(crate) profile: String,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tenants {
+    /// The socket of the agent
+    pub(crate) socket: PathBuf,
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

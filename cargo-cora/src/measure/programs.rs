@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::arguments::Measure;
 use crate::failure::Failure;
-use crate::linux_on_nic;
 use crate::package::{Build, Package};
+use crate::static_linux::NIC;
 
 /// A package and where its programs come to be.
 pub(super) struct Programs<'a> {
@@ -51,12 +51,9 @@ impl<'a> Programs<'a> {
 
     /// For the NIC's machine, with all of it at the NIC.
     pub(super) fn nic(&self) -> Result<PathBuf, String> {
-        linux_on_nic::check()?;
-        let build = Build {
-            target: Some(linux_on_nic::TARGET),
-            variables: &[linux_on_nic::LINKER],
-            ..self.plain("nic-only")
-        };
+        NIC.check()?;
+        let build =
+            Build { target: Some(NIC.name), variables: &[NIC.linker], ..self.plain("nic-only") };
         self.build(&build).map_err(|failure| failure.to_string())
     }
 

@@ -9,19 +9,19 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use cora_core::app::App;
-use cora_link::mirror::{Broken, CardMirror, Regions};
-use cora_runtime::link::message::{Kind, MAX_MESSAGE, Stamp};
-use cora_runtime::link::region::{HashSeed, NicStatus, Rings, wake};
-use cora_runtime::link::ring::{Consumer, Producer, SharedMemory};
+use cora_link::mirror::{CardMirror, Regions};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::{HashSeed, NicStatus, wake};
 use cora_runtime::steering::Deal;
 
 use crate::ingress::capture::{Cable, Out};
 use crate::ingress::clock::Clock;
 use crate::ingress::door::{Door, Services};
-use crate::ingress::elsewhere::{COUNTS, Counts, PORTS, PortsThere, SETUP, Setup};
+use crate::ingress::elsewhere::{Counts, PortsThere};
 use crate::ingress::entrance::Entrance;
 use crate::ingress::feed::WireEnd;
 use crate::ingress::intake::{Intake, Takes};
+use crate::ingress::news::{Heard, NewsEnd};
 use crate::ingress::offers::{Offered, Offers};
 use crate::ingress::port_names::Ports;
 use crate::ingress::ports::LiveWire;
@@ -41,11 +41,11 @@ pub(super) struct Front {
     intake: Intake,
     wire: CardWire,
     held: Held,
-    host: HostEnd,
-    /// The counts before this session, and those that the host knows.
+    /// Where host and card tell each other of the wire, and the generation of the region there.
+    news: NewsEnd,
+    generation: u64,
+    /// The counts before this session.
     before: Counts,
-    told: Counts,
-    ports_told: bool,
     looked: Instant,
     /// There is a session.
     is_on: bool,
@@ -60,27 +60,6 @@ struct CardWire {
     end: WireEnd,
     works: bool,
     is_leaving: bool,
-}
-
-/// The ends of the rings on which host and card tell each other of the wire.
-struct HostEnd {
-    from: Consumer<SharedMemory>,
-    to: Producer<SharedMemory>,
-    /// Of the region.
-    generation: u64,
-    buffer: Box<[u8]>,
-}
-
-impl HostEnd {
-    fn of(regions: &Regions) -> Self {
-        let Rings { wire_in, wire_out, .. } = regions.wire_rings();
-        Self {
-            from: Consumer::new(wire_in),
-            to: Producer::new(wire_out),
-            generation: regions.nic.identity().generation,
-            buffer: vec![0; MAX_MESSAGE].into_boxed_slice(),
-        }
-    }
 }
 
 /// Packets that wait until the host has all that they rest on.
@@ -146,10 +125,6 @@ impl Held {
     }
 }
 
-fn nonsense() -> RunError {
-    RunError::Mirror(Broken::Nonsense("a record about the wire that is none"))
-}
-
 impl Takes for CardWire {
     fn offer<C: Cable>(
         &mut self,
@@ -182,10 +157,9 @@ impl Front {
             intake: Intake::new(Door::new(0, Deal::even(1), &Services::default())),
             wire: CardWire { end, works: false, is_leaving: false },
             held: Held::default(),
-            host: HostEnd::of(regions),
+            news: NewsEnd::of(&regions.wire_rings()),
+            generation: regions.nic.identity().generation,
             before: Counts::default(),
-            told: Counts::default(),
-            ports_told: false,
             looked: Instant::now(),
             is_on: false,
             has_time: false,
@@ -203,10 +177,10 @@ impl Front {
             Some(before) if before != seed => self.begin_anew(regions)?,
             _ => self.wire.end.join(&regions.nic.rings()),
         }
-        self.host = HostEnd::of(regions);
+        self.news = NewsEnd::of(&regions.wire_rings());
+        self.generation = regions.nic.identity().generation;
         self.cable.stopped = false;
         self.before = self.counts();
-        (self.told, self.ports_told) = (Counts::default(), false);
         (self.is_on, self.has_time) = (true, false);
         Ok(())
     }
@@ -242,11 +216,13 @@ impl Front {
     ) -> Result<bool, RunError> {
         let Some(regions) = mirror.regions() else { return Ok(false) };
         let region = regions.nic;
-        if region.identity().generation != self.host.generation {
+        let generation = region.identity().generation;
+        if generation != self.generation {
             // The NIC half is in the next region, and so is its mirror.
             let Self { wire, cable, held, .. } = self;
             wire.end.follow(&region.rings(), &mut Leaving { ports: cable, held })?;
-            self.host = HostEnd::of(regions);
+            self.news.replug(&regions.wire_rings());
+            self.generation = generation;
         }
         if self.looked.elapsed() >= LOOK_EVERY {
             self.looked = Instant::now();
@@ -307,15 +283,12 @@ impl Front {
     /// Tells the host the last counts, and how the ports were; returns whether there was room.
     pub(super) fn tell_all(&mut self) -> bool {
         self.tell();
-        let Self { host, .. } = self;
-        if !self.ports_told {
-            let (ports, dropped) = (self.cable.report(), self.cable.dropped());
-            let there = PortsThere { ports, dropped, passes_on: self.cable.passes_on() };
-            let bytes = serde_json::to_vec(&there).unwrap_or_default();
-            self.ports_told = host.to.push(PORTS, &[&bytes]).is_ok();
-            host.to.publish();
-        }
-        self.ports_told
+        let Self { cable, news, .. } = self;
+        news.tell_ports(|| PortsThere {
+            ports: cable.report(),
+            dropped: cable.dropped(),
+            passes_on: cable.passes_on(),
+        })
     }
 
     /// Files that become readable when a packet comes.
@@ -339,28 +312,22 @@ impl Front {
 
     /// Takes the host's records about the wire.
     fn hear(&mut self) -> Result<bool, RunError> {
-        let HostEnd { from, buffer, .. } = &mut self.host;
         let mut any = false;
-        while let Some(popped) = from.pop(buffer)? {
+        while let Some(heard) = self.news.hear()? {
             any = true;
-            let bytes = &buffer[..popped.len];
-            if popped.kind == SETUP {
-                let setup: Setup = serde_json::from_slice(bytes).map_err(|_| nonsense())?;
-                if let Some(now) = setup.now {
-                    let passed = Clock::since(0).now();
-                    self.cable.go_by(Clock::since(now.saturating_sub(passed)));
-                    self.has_time = true;
+            match heard {
+                Heard::Setup(setup) => {
+                    if let Some(now) = setup.now {
+                        let passed = Clock::since(0).now();
+                        self.cable.go_by(Clock::since(now.saturating_sub(passed)));
+                        self.has_time = true;
+                    }
+                    self.intake.door.change(&setup.services);
                 }
-                self.intake.door.change(&setup.services);
-            } else if Kind::is_of_change(popped.kind) {
-                self.wire.end.place((popped.kind, bytes.to_vec()));
-            } else if popped.kind == Kind::WireEnd {
-                self.cable.stopped = true;
-            } else {
-                return Err(nonsense());
+                Heard::Change(record) => self.wire.end.place(record),
+                Heard::End => self.cable.stopped = true,
             }
         }
-        from.release();
         Ok(any)
     }
 
@@ -373,20 +340,14 @@ impl Front {
 
     /// Tells the host the counts, if they are new: before all that a NIC half says of the packets.
     fn tell(&mut self) {
-        let counts = self.counts().since(self.before).unwrap_or_default();
-        if counts == self.told {
-            return;
-        }
-        if self.host.to.push(COUNTS, &[&counts.encode()]).is_ok() {
-            self.host.to.publish();
-            self.told = counts;
-        }
+        self.news.tell(self.counts().since(self.before).unwrap_or_default());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use cora_core::packet::{Meta, Port};
+    use cora_runtime::link::message::Kind;
     use cora_runtime::link::payload::Parked;
 
     use super::*;

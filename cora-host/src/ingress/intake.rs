@@ -17,6 +17,17 @@ const SILENCE: u64 = 100_000_000;
 /// The same for a program whose messages are due soon after others.
 const SHORT_SILENCE: u64 = 1_000_000;
 
+/// The interval at which the program is told of a silence (ns), if time matters to it.
+pub(crate) const fn silence<A: App>() -> Option<u64> {
+    if !A::TIMED {
+        None
+    } else if A::DELAYS {
+        Some(SHORT_SILENCE)
+    } else {
+        Some(SILENCE)
+    }
+}
+
 /// What frames are fed to.
 pub(crate) trait Takes {
     /// Offers a frame. Others wait behind it, if it is not the only shard.
@@ -82,11 +93,10 @@ impl Intake {
             let (stamp, frame) = match cable.peek()? {
                 Next::Frame(stamp, frame) => (stamp, frame),
                 Next::NotYet => {
-                    if A::TIMED
+                    if let Some(every) = silence::<A>()
                         && let Some(now) = cable.silent_until()
                         && dealer.as_ref().is_none_or(|dealer| dealer.may_tell(now))
                     {
-                        let every = if A::DELAYS { SHORT_SILENCE } else { SILENCE };
                         for shard in shards.iter_mut() {
                             fed |= shard.feed_silence(now, every)?;
                         }

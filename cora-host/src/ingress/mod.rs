@@ -15,6 +15,7 @@
 //! | `inside` | the addresses of the inside |
 //! | `intake` | frames from the cable to the shards that take them |
 //! | `latency` | how long packets take from wire to wire |
+//! | `news` | what a supervisor is told of a wire that is elsewhere, from that end |
 //! | `offers` | frames that are offered to a shard |
 //! | `ports` | a live wire between ports |
 //! | `port_names` | the names of those ports |
@@ -35,6 +36,7 @@ pub(crate) mod feed;
 pub(crate) mod inside;
 pub(crate) mod intake;
 pub(crate) mod latency;
+pub(crate) mod news;
 pub(crate) mod offers;
 pub mod pcap;
 pub(crate) mod port_names;

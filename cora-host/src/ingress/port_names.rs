@@ -54,8 +54,8 @@ const OPPOSITE: &str = "opposite";
 /// The name of a port for messages alone.
 const MESSAGES: &str = "messages";
 
-/// In the place of ports: they are the card's.
-const OF_CARD: &str = "card";
+/// In the place of ports: they are the card's, or the agent's.
+const ELSEWHERE: [&str; 2] = ["card", "agent"];
 
 impl Ports {
     /// A socket alone, for messages.
@@ -77,7 +77,7 @@ impl Ports {
         self.all.len() == 1
     }
 
-    /// Whether they are ports of a card, which names them.
+    /// Whether they are ports of a card, or of an agent, which names them.
     pub(crate) fn are_of_card(&self) -> bool {
         self.all.is_empty()
     }
@@ -145,7 +145,7 @@ impl FromStr for Ports {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == OF_CARD {
+        if ELSEWHERE.contains(&text) {
             return Ok(Self::of(Vec::new()));
         }
         let mut given: Vec<(&str, Option<u8>, PortName)> = Vec::new();

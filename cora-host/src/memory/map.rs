@@ -160,6 +160,43 @@ fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64],
     Ok(unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) })
 }
 
+/// Memory of somebody's file, for as long as this lives: for a process that meets many.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    words: &'static [AtomicU64],
+}
+
+impl Mapping {
+    /// Maps the first `bytes` of a file that nobody can shorten.
+    ///
+    /// # Errors
+    ///
+    /// As for [`inherited_memory`].
+    pub(crate) fn of(file: BorrowedFd<'_>, bytes: usize) -> Result<Self, Errno> {
+        if rustix::fs::fstat(file)?.st_size.cast_unsigned() < bytes as u64 {
+            return Err(Errno::INVAL);
+        }
+        Ok(Self { words: map_words(file, bytes)? })
+    }
+
+    /// The memory.
+    ///
+    /// # Safety
+    /// Nothing that is made of it may be used once this is dropped, whatever its lifetime says.
+    pub(crate) const unsafe fn words(&self) -> &'static [AtomicU64] {
+        self.words
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        let (address, bytes) = (self.words.as_ptr().cast_mut().cast(), size_of_val(self.words));
+        // SAFETY: it was mapped with this length, and nobody uses it any more (see `words`). An
+        // error would mean that nothing is mapped there.
+        let _unmapped = unsafe { rustix::mm::munmap(address, bytes) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,6 +31,7 @@ pub use moves::Moves;
 pub use words::words;
 use words::{is_given, words_of};
 
+use crate::attach::address::ServedAt;
 use crate::control::endpoint::Address;
 use crate::ingress::capture::{Reading, STANDARD};
 use crate::ingress::inside::Inside;
@@ -59,6 +60,8 @@ pub(crate) enum NicMode {
     /// A card that is joined to this machine by Ethernet alone. --card says which one.
     #[value(name = "card:ethernet")]
     Ethernet,
+    /// At an agent, which runs many programs and has the ports. --agent says which one.
+    Agent,
 }
 
 impl NicMode {
@@ -70,6 +73,7 @@ impl NicMode {
             Self::Native => "native",
             Self::Window => "card:window",
             Self::Ethernet => "card:ethernet",
+            Self::Agent => "agent",
         }
     }
 
@@ -78,9 +82,14 @@ impl NicMode {
         matches!(self, Self::Window | Self::Ethernet)
     }
 
+    /// Whether the NIC half runs on other processors than this run says.
+    pub(crate) const fn is_elsewhere(self) -> bool {
+        self.is_card() || matches!(self, Self::Agent)
+    }
+
     /// Whether the host can read the memory in which the NIC half keeps the rests of frames.
     pub(crate) const fn shares_memory(self) -> bool {
-        !matches!(self, Self::Ethernet)
+        !matches!(self, Self::Ethernet | Self::Agent)
     }
 
     /// How the process in the place of the NIC half wakes the host half: under another kernel it
@@ -207,6 +216,21 @@ pub struct RunOptions {
     /// is a process of this machine, for trials [default: emulated].
     #[arg(long, value_name = "CARD")]
     pub(crate) card: Option<CardName>,
+    /// The socket of an agent, where the NIC half runs beside those of other programs: packets for
+    /// the addresses of --serves go there [default: none].
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) agent: Option<PathBuf>,
+    /// Where the server before which this program runs is asked: udp:ADDRESS:PORT or
+    /// tcp:ADDRESS:PORT, several by commas. Its sockets prove to the agent that it may.
+    #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
+    pub(crate) serves: Vec<ServedAt>,
+    /// The share of the agent's time, beside those of other programs, from 1 to 100 [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) weight: Option<u16>,
+    /// The server's sockets, which this process inherited under these numbers: for a server that
+    /// starts this program.
+    #[arg(long, value_name = "FD,…", value_delimiter = ',', hide = true)]
+    pub(crate) sockets: Vec<i32>,
     /// A file with these options, as TOML: each key is an option's long name, paths are relative to
     /// the file, and what the command line says comes first [default: none].
     #[arg(long = FILE, value_name = "FILE")]
@@ -250,12 +274,29 @@ impl Run {
         Ok(Self { options, words })
     }
 
+    /// The run with these words as its command line.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn of_words(words: &[OsString]) -> Result<Self, String> {
+        let given = parser().try_get_matches_from(words);
+        Self::read(&given.map_err(|error| error.to_string())?)
+    }
+
     /// The options and their words. A card that is named is joined by Ethernet, unless the NIC is
     /// named, too.
     fn parsed(mut matches: ArgMatches) -> Result<(RunOptions, Vec<OsString>), clap::Error> {
         if is_given(&matches, "card") && !is_given(&matches, "nic") {
             let joint = ["--nic", NicMode::Ethernet.name()].map(OsString::from);
             matches = parser().try_get_matches_from(joint.into_iter().chain(words(&matches)))?;
+        }
+        // The NIC half and the ports of an attached program are the agent's.
+        for (id, option) in [("nic", "--nic"), ("live", "--live")] {
+            if is_given(&matches, "agent") && !is_given(&matches, id) {
+                let there = [option, NicMode::Agent.name()].map(OsString::from);
+                matches =
+                    parser().try_get_matches_from(there.into_iter().chain(words(&matches)))?;
+            }
         }
         // Further on, messages are a capture or a port like others.
         if let Some(source) = matches.get_one::<MessageSource>("messages") {
@@ -275,7 +316,9 @@ impl Run {
         let given = parser().try_get_matches_from(&self.words).map_err(complain)?;
         // A card at an interface serves the running program, and must not be called by another.
         let has_peer = self.options.peer().is_some();
-        let stays = |id: &str| has_peer && ["card", "nic"].contains(&id);
+        // So does an agent, whose NIC halves are native.
+        let is_elsewhere = has_peer || self.options.agent.is_some();
+        let stays = |id: &str| is_elsewhere && ["card", "nic"].contains(&id);
         let mut words = words_of(&given, |id| !LEAVES_TRACES.contains(&id) && !stays(id));
         let silent = self.options.live.as_ref().map(Ports::silent).unwrap_or_default();
         words.extend(["--live", &silent, "--pages", "4k"].map(OsString::from));
@@ -288,7 +331,7 @@ impl Run {
 
 /// Options that make a run write, silent, reachable or long, its ports, and its pages: huge ones
 /// may be reserved for only one run.
-const LEAVES_TRACES: [&str; 12] = [
+const LEAVES_TRACES: [&str; 16] = [
     "live",
     "messages",
     "control",
@@ -301,6 +344,10 @@ const LEAVES_TRACES: [&str; 12] = [
     "moves",
     "seconds",
     "pages",
+    "agent",
+    "serves",
+    "weight",
+    "sockets",
 ];
 
 impl RunOptions {
@@ -404,8 +451,28 @@ impl RunOptions {
                 "--card and --nic card:window: only an emulated card has a window, so say --nic card:ethernet",
             ),
             (
-                self.peer().is_none() && self.ports_are_of_card(),
+                self.peer().is_none() && self.agent.is_none() && self.ports_are_of_card(),
                 "--live card: say which card has the ports, by --card IFACE,MAC",
+            ),
+            (
+                self.agent.is_some() != (self.nic == NicMode::Agent),
+                "--agent is for --nic agent, which need not be said",
+            ),
+            (
+                self.agent.is_some() && live && !self.ports_are_of_card(),
+                "--agent and --live PORTS: the ports are the agent's",
+            ),
+            (
+                self.agent.is_some() && self.serves.is_empty() && self.sockets.is_empty(),
+                "--agent: say where the server is asked, by --serves udp:ADDRESS:PORT",
+            ),
+            (
+                self.agent.is_none() && (!self.serves.is_empty() || self.weight.is_some()),
+                "--serves and --weight are for --agent SOCKET",
+            ),
+            (
+                self.shards > 1 && self.agent.is_some(),
+                "--agent and --shards: an attached program has one shard",
             ),
             (
                 self.shards > 1 && self.peer().is_some(),

@@ -19,6 +19,12 @@ pub(crate) const RELAY_COMMAND: &str = "__relay";
 /// The argument that turns a program into one that asks a card whether it would serve.
 pub(crate) const ASK_COMMAND: &str = "__ask";
 
+/// The argument that turns a program into the process that holds the connection to an agent.
+pub(crate) const STUB_COMMAND: &str = "__attached";
+
+/// The argument that turns a program into its NIC half at an agent.
+pub(crate) const CONFINED_COMMAND: &str = "__confined";
+
 /// The argument that turns a program into the agent of a local card.
 pub(crate) const LOCAL_COMMAND: &str = "__local-card";
 

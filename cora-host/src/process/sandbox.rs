@@ -6,6 +6,7 @@
 //! the process, when loader and command line need no more calls. An emulator makes its own calls,
 //! so the emulated NIC half has no filter. That of a card is an image without a loader: its filter
 //! is set before `execve`, which is therefore permitted. What it could execute has the filter, too.
+//! The same holds for the static program of a tenant.
 //!
 //! | calls | purpose |
 //! | --- | --- |
@@ -16,7 +17,8 @@
 //! | `rt_sigaction`, `rt_sigprocmask`, `rt_sigreturn`, `sigaltstack` | its end by a fault |
 //! | `getpid`, `gettid`, `tgkill` to itself | its end by a panic |
 //! | `getrandom` | seeds of hash tables in the standard library |
-//! | `execve`, `nanosleep`: of an image alone | its beginning; sleeping where no futex works |
+//! | `execve`, `nanosleep`: of an image or a static program | its beginning; sleeping where no futex works |
+//! | `set_tid_address`, `poll`, `arch_prctl`: of a static program | the beginning of its standard library |
 #![expect(unsafe_code, reason = "hands a filter to the kernel")]
 
 use std::os::raw::c_long;
@@ -58,7 +60,23 @@ enum Of {
     Process(u32),
     /// One that executes a NIC image next.
     Image,
+    /// One that executes a static program next, whose standard library begins first.
+    Program,
 }
+
+/// What a static program calls before its `main`: of its own thread and memory, and whether its
+/// standard files are open.
+#[cfg(target_arch = "x86_64")]
+const BEGINNING: [c_long; 5] = [
+    libc::SYS_execve,
+    libc::SYS_nanosleep,
+    libc::SYS_set_tid_address,
+    libc::SYS_poll,
+    libc::SYS_arch_prctl,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const BEGINNING: [c_long; 4] =
+    [libc::SYS_execve, libc::SYS_nanosleep, libc::SYS_set_tid_address, libc::SYS_ppoll];
 
 /// The permitted calls.
 fn rules(of: Of) -> Vec<(c_long, May)> {
@@ -76,6 +94,7 @@ fn rules(of: Of) -> Vec<(c_long, May)> {
         Of::Image => {
             rules.extend([libc::SYS_execve, libc::SYS_nanosleep].map(|it| (it, May::Always)));
         }
+        Of::Program => rules.extend(BEGINNING.map(|it| (it, May::Always))),
     }
     let always = [
         libc::SYS_munmap,
@@ -113,6 +132,11 @@ impl Filter {
     /// For a process that executes a NIC image next.
     pub(crate) fn of_image() -> Self {
         Self(filter(Of::Image))
+    }
+
+    /// For a process that executes a static program next.
+    pub(crate) fn of_program() -> Self {
+        Self(filter(Of::Program))
     }
 
     /// Limits this process to its calls.

@@ -124,6 +124,9 @@ pub(super) fn check<A: App>(options: &RunOptions, continues: bool) -> Result<(),
     if options.shards > 1 && !A::PLAN.one_shard.is_empty() {
         return Err(RunError::OneShard { shards: options.shards, states: A::PLAN.one_shard });
     }
+    if options.agent.is_some() && A::MARKED {
+        return Err(RunError::NeedsMarks { program: A::NAME });
+    }
     if A::PLAN.sides == Sides::Dealt && matches!(options.moves, Moves::Adapt(Some(_))) {
         return Err(RunError::NothingToLog);
     }

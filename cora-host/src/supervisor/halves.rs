@@ -47,10 +47,14 @@ impl Shard<'_> {
         let (command, files) = if self.bypass.is_taken() {
             nic_command::stand_in(self.common, &self.regions)?
         } else {
-            nic_command::command(self.common, &self.regions, self.card.as_ref())?
+            nic_command::command(
+                self.common,
+                (&self.regions, self.news.as_ref()),
+                self.card.as_ref(),
+            )?
         };
         // A card's processors are several threads.
-        let core = self.cores.map(|cores| cores.nic).filter(|_| !options.nic.is_card());
+        let core = self.cores.map(|cores| cores.nic).filter(|_| !options.nic.is_elsewhere());
         self.nic.began(child::spawn(command, core, options.pages)?, files);
         self.nic_since = self.region.identity().generation;
         let (shard, generation) = (self.number, self.nic_since);
@@ -166,7 +170,8 @@ impl Shard<'_> {
             if let Some(old) = self.old.take() {
                 self.outcomes.nic_told(Counted::of(&old.nic_counters().read()));
             }
-            self.follow(&self.region.rings(), cable)?;
+            let rings = self.wire_rings()?;
+            self.follow(&rings, cable)?;
         }
         let (nic, host) = (self.nic_works(), self.host_works());
         if nic && host {
@@ -262,7 +267,8 @@ impl Shard<'_> {
         (self.nic_arrived, self.nic_astray) = (false, None);
         if nic_died {
             self.nic.again()?;
-            self.follow(&next.rings(), cable)?;
+            let rings = self.wire_rings()?;
+            self.follow(&rings, cable)?;
             self.start_nic()?;
         } else if !self.has_nic() {
             self.follow(&next.rings(), cable)?;

@@ -87,6 +87,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 const ROUNDS: u32 = 50;
 /// Duration of that wait: nobody wakes it for output.
 const WAIT: Duration = Duration::from_micros(200);
+/// The same where an agent has the ports: all that comes are news of them.
+const WAIT_FOR_NEWS: Duration = Duration::from_millis(10);
 
 /// The supervisor of all shards.
 pub(crate) struct Supervisor<'a, C> {
@@ -144,6 +146,8 @@ impl<'a, C: Cable> Supervisor<'a, C> {
     ) -> Result<(), RunError> {
         let mut next_look = Instant::now();
         let mut quiet = 0;
+        let has_news = self.shards.iter().any(|shard| shard.news.is_some());
+        let wait = if has_news { WAIT_FOR_NEWS } else { WAIT };
         loop {
             let busy = self.move_frames::<A>()?;
             quiet = if busy { 0 } else { quiet + 1 };
@@ -165,7 +169,7 @@ impl<'a, C: Cable> Supervisor<'a, C> {
                 }
             }
             if quiet >= ROUNDS {
-                self.cable.wait(WAIT);
+                self.cable.wait(wait);
             } else if !busy {
                 std::thread::yield_now();
             }

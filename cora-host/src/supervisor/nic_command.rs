@@ -1,6 +1,7 @@
 //! The commands of NIC halves: native, emulated, or on a card.
 
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use cora_card::emulated::{Boot, Joint, Parts, Window};
@@ -9,7 +10,7 @@ use crate::RunError;
 use crate::options::NicMode;
 use crate::process::child;
 use crate::process::log::{self, Source};
-use crate::process::nic_half::{ASK_COMMAND, NicKind, RELAY_COMMAND, nic_process};
+use crate::process::nic_half::{ASK_COMMAND, NicKind, RELAY_COMMAND, STUB_COMMAND, nic_process};
 use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::{Common, SharedFile};
 
@@ -17,7 +18,7 @@ use crate::supervisor::shard::{Common, SharedFile};
 /// to a card. Also returns files that must stay open until it runs.
 pub(super) fn command(
     common: &Common,
-    regions: &SharedFile,
+    (regions, news): (&SharedFile, Option<&SharedFile>),
     card: Option<&OwnCard>,
 ) -> Result<(Command, Vec<OwnedFd>), RunError> {
     let SharedFile { file, bytes, .. } = regions;
@@ -25,6 +26,7 @@ pub(super) fn command(
     match common.run.options.nic {
         NicMode::Window => on_window(common, region),
         NicMode::Ethernet => Ok((to_card((common, RELAY_COMMAND), regions, card)?, Vec::new())),
+        NicMode::Agent => Ok((at_agent(common, regions, news), Vec::new())),
         NicMode::Emulated => nic_process(NicKind::Emulated, &common.program, region),
         NicMode::Native | NicMode::Off => nic_process(NicKind::Native, &common.program, region),
     }
@@ -66,6 +68,30 @@ fn on_window(
     command.stdout(Stdio::from(std::io::stderr()));
     log::read_words(&mut command, Source::CONSOLE, true);
     Ok((command, vec![boot.into_archive().into()]))
+}
+
+/// A process of this program that holds the connection to an agent.
+fn at_agent(common: &Common, regions: &SharedFile, news: Option<&SharedFile>) -> Command {
+    let options = &common.run.options;
+    let mut command = child::own(STUB_COMMAND);
+    command.args(regions.arguments()).arg(std::process::id().to_string());
+    let mut files = vec![regions.file.as_raw_fd()];
+    if let Some(news) = news {
+        command.arg("--news").args(news.arguments());
+        files.push(news.file.as_raw_fd());
+    }
+    command.arg("--agent").arg(options.agent.as_deref().unwrap_or_else(|| Path::new("")));
+    command.args(["--weight".to_owned(), options.weight.unwrap_or(1).to_string()]);
+    for at in &options.serves {
+        command.args(["--serves".to_owned(), at.to_string()]);
+    }
+    for socket in &options.sockets {
+        command.args(["--sockets".to_owned(), socket.to_string()]);
+        files.push(*socket);
+    }
+    child::passes_on(&mut command, files);
+    log::read_words(&mut command, Source::LINK, false);
+    command
 }
 
 /// A process of this program that speaks with a card: with one that this machine plays, or else

@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use cora_card::emulated::Window;
 use cora_runtime::link::message::Stamp;
-use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation, wake};
+use cora_runtime::link::region::{
+    HashSeed, Identity, Region, RegionLayout, Rings, generation, wake,
+};
 use cora_runtime::steering::Deal;
 
 use crate::durability::layout::Layout;
@@ -107,6 +109,9 @@ pub(crate) struct Shard<'a> {
     pub(super) entrance: Entrance,
     pub(super) cores: Option<Cores>,
     pub(super) regions: SharedFile,
+    /// Where an agent and the supervisor tell each other of the wire. The regions' own wire is
+    /// between agent and NIC half.
+    pub(super) news: Option<SharedFile>,
     pub(crate) replicas: SharedFile,
     /// The page shared by supervisor and host.
     pub(crate) page: HostPage,
@@ -174,7 +179,12 @@ impl<'a> Shard<'a> {
         let identity = Identity { plan, generation, seed, resident, afresh: false };
         let place = generation::place(regions.words, generation);
         let region = Region::create(place, &common.layout, identity).map_err(RunError::Region)?;
-        let mut wire = if options.ports_are_of_card() {
+        let news =
+            (options.nic == NicMode::Agent).then(|| SharedFile::create(bytes)).transpose()?;
+        let mut wire = if let Some(news) = &news {
+            let rings = news_rings(news, &common.layout, identity)?;
+            WireEnd::of_card(&rings, &common.services)
+        } else if options.ports_are_of_card() {
             WireEnd::of_card(&region.rings(), &common.services)
         } else {
             WireEnd::new(&region.rings(), entrance)
@@ -197,6 +207,7 @@ impl<'a> Shard<'a> {
             region,
             old: None,
             regions,
+            news,
             leaving: false,
             nic: Half::new(NIC, options),
             host: Half::new("host", options),
@@ -219,6 +230,14 @@ impl<'a> Shard<'a> {
             deaths_in_a_row: 0,
             restarts_seen: 0,
         })
+    }
+
+    /// The rings of the wire, in the current region or beside it. Those beside it are made now.
+    pub(super) fn wire_rings(&self) -> Result<Rings, RunError> {
+        match &self.news {
+            Some(news) => news_rings(news, &self.common.layout, self.region.identity()),
+            None => Ok(self.region.rings()),
+        }
     }
 
     /// Places changes of read-mostly states before packets with these numbers.
@@ -365,6 +384,17 @@ impl Takes for Shard<'_> {
     fn epoch_begins(&mut self, ends: u64) {
         self.wire.epoch_begins(ends);
     }
+}
+
+/// Makes the rings for news of the wire, for the region with this identity.
+fn news_rings(
+    news: &SharedFile,
+    layout: &RegionLayout,
+    identity: Identity,
+) -> Result<Rings, RunError> {
+    let place = generation::place(news.words, identity.generation);
+    let made = Region::create(place, layout, identity).map_err(RunError::Region)?;
+    Ok(made.rings())
 }
 
 /// The account in this file, which its host wrote.

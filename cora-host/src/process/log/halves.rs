@@ -42,6 +42,8 @@ pub(crate) struct Source {
 impl Source {
     /// A NIC half of this machine.
     pub(crate) const NIC: Self = Self { part: Part::Nic, bare: Level::Warn, is_trusted: false };
+    /// A NIC half that an agent runs for somebody.
+    pub(crate) const TENANT: Self = Self { part: Part::Nic, bare: Level::Warn, is_trusted: false };
     pub(crate) const HOST: Self = Self { part: Part::Host, bare: Level::Warn, is_trusted: true };
     /// A process between this run and a card.
     pub(crate) const LINK: Self = Self { part: Part::Card, bare: Level::Warn, is_trusted: true };

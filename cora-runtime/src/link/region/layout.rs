@@ -12,7 +12,7 @@ use crate::telemetry::COUNTER_WORDS;
 /// Version of the layout in this module and in [`ring`](crate::link::ring). It grows with every
 /// change of the header, of the rings, of their messages, or of the hash behind a sketch in such a
 /// message.
-pub const LAYOUT_VERSION: u64 = 28;
+pub const LAYOUT_VERSION: u64 = 29;
 
 /// Names of the rings, in the order of their places.
 pub const RING_NAMES: [&str; 4] = ["wire-in", "wire-out", "punt", "back"];
@@ -58,7 +58,10 @@ pub(super) mod at {
     pub(in crate::link::region) const NIC_STATUS: usize = 64;
     pub(in crate::link::region) const NIC_HEARTBEAT: usize = 80;
     pub(in crate::link::region) const NIC_PACKET: usize = 81;
+    pub(in crate::link::region) const TURN_ENDED: usize = 82;
     pub(in crate::link::region) const NIC_BELL: usize = 96;
+    pub(in crate::link::region) const TURN: usize = 112;
+    pub(in crate::link::region) const AGENT_BELL: usize = 120;
     pub(in crate::link::region) const HOST_HEARTBEAT: usize = 128;
     pub(in crate::link::region) const HOST_BELL: usize = 144;
     /// In a file's first region only: see [`generation`](super::generation).

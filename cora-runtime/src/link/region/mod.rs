@@ -5,6 +5,8 @@
 //!              of each ring and of the payload buffers        written by the host, before the NIC
 //! byte 512     the NIC's status and heartbeat                 written by the NIC
 //! byte 768     the NIC's bell                                 written by both
+//! byte 896     the NIC's turn                                 written by the agent, if there is one
+//! byte 960     the agent's bell                               written by both
 //! byte 1024    the host's heartbeat                           written by the host
 //! byte 1152    the host's bell                                written by both
 //! byte 4096    the NIC's counters                             written by the NIC
@@ -223,6 +225,35 @@ impl Region {
     /// The bell that the host sleeps by, and the NIC rings.
     pub fn host_bell<F: Futex>(&self, futex: F) -> Bell<F> {
         Bell::new(&self.header[at::HOST_BELL], futex)
+    }
+
+    /// The turn that an agent gave the NIC half last; zero if it works whenever it can. An agent
+    /// runs one NIC half after the other: each handles what its ring has, and ends its turn.
+    #[inline]
+    pub fn turn(&self) -> u64 {
+        self.header[at::TURN].load(Ordering::Acquire)
+    }
+
+    /// Gives the NIC half its turn with this number, which is another one than the last, for the
+    /// agent. Ring its bell then.
+    pub fn give_turn(&self, number: u64) {
+        self.header[at::TURN].store(number, Ordering::Release);
+    }
+
+    /// The last turn that the NIC half ended.
+    pub fn turn_ended(&self) -> u64 {
+        self.header[at::TURN_ENDED].load(Ordering::Acquire)
+    }
+
+    /// The NIC half has nothing left to do in this turn, for the NIC half. Ring the agent's bell
+    /// then.
+    pub fn end_turn(&self, number: u64) {
+        self.header[at::TURN_ENDED].store(number, Ordering::Release);
+    }
+
+    /// The bell that an agent sleeps by during a turn, and the NIC half rings.
+    pub fn agent_bell<F: Futex>(&self, futex: F) -> Bell<F> {
+        Bell::new(&self.header[at::AGENT_BELL], futex)
     }
 
     /// A number that grows while the host lives.

@@ -1,0 +1,405 @@
+//! The agent's loop: packets to tenants or past them, and one turn after the other.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::RunError;
+use crate::attach::letter::{self, Came, Say};
+use crate::attach::proof::Namespace;
+use crate::control::stop::Stop;
+use crate::ingress::capture::{Cable as _, Next, Out as _};
+use crate::ingress::clock::Clock;
+use crate::ingress::port_names::Ports;
+use crate::ingress::ports::LiveWire;
+use crate::process::log::{self, LogOptions, Part};
+use crate::process::{cores, signals};
+use crate::tenants::book::Book;
+use crate::tenants::listener::{Listener, Rules, Wants, layout, refuse};
+use crate::tenants::process::Process;
+use crate::tenants::rounds::{Account, Accounts, Rounds};
+use crate::tenants::status::{AgentReport, TenantReport};
+use crate::tenants::tenant::{Brings, Fault, Stage, Tenant};
+
+/// Frames that are taken from the ports between two turns.
+const BURST: usize = 64;
+/// How often clients are looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// Parts in which tenants are looked after, one at each look.
+const PARTS: usize = 8;
+/// Rounds without work before the agent sleeps.
+const ROUNDS: u32 = 20;
+/// Bytes of a mebibyte.
+const MIB: u64 = 1 << 20;
+/// The form of reports.
+const SCHEMA: &str = "cora-agent/1";
+/// How a tenant that the agent ended is told to have ended: as one that was killed.
+const KILLED: u8 = 137;
+
+/// The orders of an agent.
+#[derive(Args, Clone, Debug)]
+pub struct AgentArguments {
+    /// The socket at which programs are attached.
+    socket: PathBuf,
+    /// The ports, as inside=PORT,outside=PORT: servers are at the inside.
+    #[arg(long, value_name = "PORTS", value_parser = two_ports)]
+    live: Ports,
+    /// The network namespace of servers behind the ports, as /run/netns/NAME; may be given several
+    /// times [default: the agent's own].
+    #[arg(long, value_name = "FILE")]
+    behind: Vec<PathBuf>,
+    /// Most tenants.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    tenants: u16,
+    /// Most memory for the states of a tenant, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    memory: u64,
+    /// The processor of the agent and of its tenants [default: as the kernel sees fit].
+    #[arg(long, value_name = "N")]
+    core: Option<usize>,
+    /// After how many seconds it ends by itself [default: never].
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+    /// Print one JSON object instead of a table at the end.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    log: LogOptions,
+}
+
+/// Two ports, between which packets pass.
+fn two_ports(text: &str) -> Result<Ports, String> {
+    let text =
+        if text.contains("pass=") { text.to_owned() } else { format!("{text},pass=opposite") };
+    let ports: Ports = text.parse()?;
+    if ports.are_of_card() || ports.all().len() != 2 {
+        return Err("an agent has two ports: say inside=PORT,outside=PORT".to_owned());
+    }
+    Ok(ports)
+}
+
+/// Serves programs until it is told to end; returns its counts.
+///
+/// # Errors
+/// If a port or the socket can't be opened, or a port is lost.
+pub fn serve(arguments: &AgentArguments) -> Result<AgentReport, RunError> {
+    signals::keep_on_at_file_limits();
+    log::speak_for(Part::Card);
+    let mut stop = Stop::new(arguments.seconds.map(Duration::from_secs));
+    log::begin(&arguments.log)?;
+    if let Some(core) = arguments.core {
+        cores::stay_on(core);
+    }
+    let mut agent = Agent::open(arguments)?;
+    let served = agent.serve(&mut stop);
+    let report = agent.report();
+    log::flush();
+    served.map(|()| report)
+}
+
+impl Accounts for Vec<Option<Tenant>> {
+    fn account(&mut self, number: usize) -> Option<&mut Account> {
+        Some(&mut self.get_mut(number)?.as_mut()?.account)
+    }
+}
+
+struct Agent {
+    ports: LiveWire,
+    listener: Listener,
+    book: Book,
+    /// By their numbers; those of tenants that left are given again.
+    tenants: Vec<Option<Tenant>>,
+    most: usize,
+    rounds: Rounds,
+    looked: Instant,
+    /// The part of tenants that is looked after next.
+    part: usize,
+    passed: u64,
+    refused: u64,
+    ended: u64,
+}
+
+impl Agent {
+    fn open(arguments: &AgentArguments) -> Result<Self, RunError> {
+        let mut behind = Vec::new();
+        for path in &arguments.behind {
+            let there = Namespace::at(path);
+            behind.push(there.map_err(|cause| RunError::File { path: path.clone(), cause })?);
+        }
+        if behind.is_empty() {
+            let own = Namespace::own();
+            let what = "the agent's network namespace";
+            behind.push(own.map_err(|cause| RunError::System { what, cause })?);
+        }
+        let rules = Rules { behind, memory: arguments.memory.saturating_mul(MIB) };
+        Ok(Self {
+            ports: LiveWire::open(&arguments.live, &[], Clock::begin())?,
+            listener: Listener::at(&arguments.socket, rules)?,
+            book: Book::new(),
+            tenants: Vec::new(),
+            most: arguments.tenants.into(),
+            rounds: Rounds::default(),
+            looked: Instant::now(),
+            part: 0,
+            passed: 0,
+            refused: 0,
+            ended: 0,
+        })
+    }
+
+    fn serve(&mut self, stop: &mut Stop) -> Result<(), RunError> {
+        let mut quiet = 0;
+        while !stop.is_now() {
+            let mut busy = self.take()?;
+            busy |= self.turn()?;
+            if self.looked.elapsed() >= LOOK_EVERY {
+                self.looked = Instant::now();
+                stop.look(false);
+                self.look()?;
+            }
+            quiet = if busy { 0 } else { quiet + 1 };
+            if quiet >= ROUNDS {
+                self.rest();
+            }
+        }
+        let tenants = self.tenants.len();
+        (0..tenants).for_each(|number| self.leave(number, KILLED));
+        Ok(())
+    }
+
+    /// Takes frames from the ports: to the queues of tenants, or past them.
+    fn take(&mut self) -> Result<bool, RunError> {
+        let Self { ports, book, tenants, rounds, passed, .. } = self;
+        let clock = ports.clock();
+        let mut any = false;
+        let mut passes = false;
+        for _ in 0..BURST {
+            let Next::Frame(stamp, frame) = ports.peek()? else { break };
+            any = true;
+            let number = book.tenant_of(frame, stamp.meta);
+            let tenant = number.and_then(|number| tenants.get_mut(number)?.as_mut());
+            match (number, tenant) {
+                (Some(number), Some(tenant)) if tenant.stage == Stage::Works => {
+                    tenant.take(stamp, frame, clock);
+                    if tenant.wants_turn() {
+                        rounds.wants(number, &mut tenant.account);
+                    }
+                    ports.pass();
+                }
+                _ => {
+                    ports.pass_on();
+                    *passed += 1;
+                    passes = true;
+                }
+            }
+        }
+        if passes {
+            ports.flush()?;
+        }
+        Ok(any)
+    }
+
+    /// Gives a tenant a turn, if one wants it. Returns whether any did.
+    fn turn(&mut self) -> Result<bool, RunError> {
+        let Self { tenants, rounds, ports, .. } = self;
+        let Some(number) = rounds.next(tenants) else { return Ok(false) };
+        let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else {
+            return Ok(false);
+        };
+        match tenant.turn(ports) {
+            Ok(true) if tenant.wants_turn() => {}
+            // A turn that goes on is looked after below: until then the tenant wants no other.
+            Ok(_) => rounds.rests(&mut tenant.account),
+            Err(fault) => self.fault(number, fault)?,
+        }
+        Ok(true)
+    }
+
+    /// Looks after clients and tenants.
+    fn look(&mut self) -> Result<(), RunError> {
+        self.ports.look()?;
+        for wants in self.listener.look() {
+            match wants {
+                Wants::Tenants(client) => {
+                    let _unheard = letter::send(&client, &self.report(), &[]);
+                }
+                Wants::Attach(brings, program, regions, memory) => {
+                    self.attach(*brings, (&program, regions, memory));
+                }
+            }
+        }
+        self.part = (self.part + 1) % PARTS;
+        for number in 0..self.tenants.len() {
+            let is_at_work = self.tenant(number).is_some_and(|it| it.is_at_work());
+            if is_at_work {
+                self.settle(number)?;
+            }
+            if number % PARTS == self.part {
+                self.look_at(number)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tenant(&mut self, number: usize) -> Option<&mut Tenant> {
+        self.tenants.get_mut(number)?.as_mut()
+    }
+
+    /// A turn that took longer than others wait.
+    fn settle(&mut self, number: usize) -> Result<(), RunError> {
+        let Some(tenant) = self.tenants.get_mut(number).and_then(Option::as_mut) else {
+            return Ok(());
+        };
+        match tenant.settle(&mut self.ports) {
+            Ok(_) => {
+                if tenant.wants_turn() {
+                    self.rounds.wants(number, &mut tenant.account);
+                }
+                Ok(())
+            }
+            Err(fault) => self.fault(number, fault),
+        }
+    }
+
+    fn look_at(&mut self, number: usize) -> Result<(), RunError> {
+        let Self { tenants, ports, rounds, .. } = self;
+        let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else { return Ok(()) };
+        // It has nothing more to say: whatever comes, or the end of it, ends the attachment.
+        if !matches!(letter::receive::<Say>(tenant.connection()), Came::NotYet) {
+            self.leave(number, KILLED);
+            return Ok(());
+        }
+        match tenant.look(ports) {
+            Ok(None) => {
+                if tenant.wants_turn() {
+                    rounds.wants(number, &mut tenant.account);
+                }
+            }
+            Ok(Some(status)) => self.leave(number, status),
+            Err(fault) => self.fault(number, fault)?,
+        }
+        Ok(())
+    }
+
+    /// Attaches a program, or tells its client why not.
+    fn attach(
+        &mut self,
+        brings: Brings,
+        (program, (regions, bytes), memory): (&std::fs::File, (OwnedFd, usize), u64),
+    ) {
+        let taken = brings.at.iter().find(|at| self.book.owner(&at.endpoint()).is_some());
+        let why = if let Some(at) = taken {
+            Some(format!("a program is attached before {at} already"))
+        } else if self.tenants.iter().flatten().count() >= self.most {
+            Some(format!("the agent has {} tenants, as many as it may: `--tenants`", self.most))
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            self.refused += 1;
+            return refuse(&brings.connection, why);
+        }
+        let (name, at) = (brings.name.clone(), brings.at.clone());
+        let client = brings.connection.try_clone();
+        let start = || Process::start(program, (regions.as_fd(), bytes), memory);
+        match Tenant::begin(brings, layout(), start) {
+            Ok(tenant) => {
+                let told: Vec<String> = at.iter().map(ToString::to_string).collect();
+                log::info(
+                    Part::Card,
+                    format_args!("`{name}` is attached before {}", told.join(", ")),
+                );
+                tenant.say(&Say::Attached { at: told });
+                let free = self.tenants.iter().position(Option::is_none);
+                let number = free.unwrap_or(self.tenants.len());
+                let endpoints: Vec<_> = at.iter().map(|at| at.endpoint()).collect();
+                self.book.enter(&endpoints, number);
+                match self.tenants.get_mut(number) {
+                    Some(place) => *place = Some(tenant),
+                    None => self.tenants.push(Some(tenant)),
+                }
+            }
+            Err(Fault::Breaks(why)) => {
+                self.refused += 1;
+                client.iter().for_each(|client| refuse(client, why.clone()));
+            }
+            Err(Fault::Agents(error)) => {
+                self.refused += 1;
+                client.iter().for_each(|client| refuse(client, error.to_string()));
+            }
+        }
+    }
+
+    /// A tenant did what none may: it is ended, and others go on.
+    fn fault(&mut self, number: usize, fault: Fault) -> Result<(), RunError> {
+        match fault {
+            Fault::Agents(error) => Err(error),
+            Fault::Breaks(why) => {
+                let name = self.tenant(number).map(|it| it.name.clone()).unwrap_or_default();
+                log::warn(Part::Card, format_args!("`{name}` is ended: {why}"));
+                self.ended += 1;
+                self.leave(number, KILLED);
+                Ok(())
+            }
+        }
+    }
+
+    /// A tenant leaves: its packets pass by.
+    fn leave(&mut self, number: usize, status: u8) {
+        self.book.strike(number);
+        self.rounds.forget(number);
+        if let Some(mut tenant) = self.tenants.get_mut(number).and_then(Option::take) {
+            tenant.end();
+            tenant.say(&Say::Ended { status });
+            log::info(
+                Part::Card,
+                format_args!(
+                    "`{}` is attached no more: its NIC half ended with exit status {status}",
+                    tenant.name
+                ),
+            );
+        }
+    }
+
+    /// Rests until a frame comes, or a client.
+    fn rest(&self) {
+        let handles = self.ports.handles();
+        let mut files: Vec<_> =
+            handles.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();
+        files.push(PollFd::new(self.listener.socket(), PollFlags::IN));
+        let time = Timespec { tv_sec: 0, tv_nsec: LOOK_EVERY.subsec_nanos().into() };
+        // Ready or not, the caller looks again.
+        let _ready = poll(&mut files, Some(&time));
+    }
+
+    fn report(&self) -> AgentReport {
+        let (came, left) = self.ports.packets();
+        let tenants = self.tenants.iter().flatten().map(|tenant| {
+            let [queue_full, not_its_own] = tenant.dropped();
+            TenantReport {
+                program: tenant.name.clone(),
+                at: tenant.at.iter().map(ToString::to_string).collect(),
+                user: tenant.user,
+                stage: tenant.stage.name().to_owned(),
+                came: tenant.came(),
+                left: tenant.left(),
+                queue_full,
+                not_its_own,
+                turns: tenant.turns,
+                busy_ns: tenant.account.spent,
+            }
+        });
+        AgentReport {
+            schema: SCHEMA.to_owned(),
+            came,
+            left,
+            passed: self.passed,
+            refused: self.refused,
+            ended: self.ended,
+            tenants: tenants.collect(),
+        }
+    }
+}

@@ -1,0 +1,465 @@
+//! A program that is attached: its NIC half, its packets, and its turns.
+#![expect(unsafe_code, reason = "uses memory that is unmapped when the tenant leaves")]
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use cora_core::key::Endpoint;
+use cora_core::packet::{Meta, Port};
+use cora_runtime::link::message::Stamp;
+use cora_runtime::link::region::{
+    HashSeed, Identity, NicStatus, Region, RegionLayout, generation, sleep, wake,
+};
+
+use crate::attach::address::ServedAt;
+use crate::attach::letter::{self, Say};
+use crate::ingress::clock::Clock;
+use crate::ingress::elsewhere::{Counts, PortsThere};
+use crate::ingress::entrance::Entrance;
+use crate::ingress::feed::WireEnd;
+use crate::ingress::news::{Heard, NewsEnd};
+use crate::ingress::port_report::PortReport;
+use crate::ingress::ports::LiveWire;
+use crate::memory::map::Mapping;
+use crate::tenants::gate::{Gate, Gated};
+use crate::tenants::process::Process;
+use crate::tenants::queue::Queue;
+use crate::tenants::rounds::Account;
+use crate::{RunError, SharedFutex};
+
+/// How long others wait for a turn to end. A longer one goes on beside theirs.
+const SLICE: Duration = Duration::from_micros(500);
+/// Who takes more of a processor in a turn hangs, and is ended.
+const MOST_TURN: Duration = Duration::from_millis(10);
+/// The same for a turn in which the process waits, and for one that starts.
+const MOST_WAIT: Duration = Duration::from_secs(2);
+const MOST_START: Duration = Duration::from_secs(30);
+/// Debts of time outside of turns (ns) beyond which a tenant is ended.
+const MOST_OUTSIDE: i64 = 200_000_000;
+/// Frames of output that are sent behind a turn, in bursts. More wait for the next one.
+const MOST_DRAINED: usize = 64;
+
+/// What a tenant brings along.
+#[derive(Debug)]
+pub(super) struct Brings {
+    pub(super) name: String,
+    pub(super) plan: u64,
+    pub(super) weight: u16,
+    pub(super) silence: Option<u64>,
+    pub(super) at: Vec<ServedAt>,
+    pub(super) user: u32,
+    pub(super) connection: OwnedFd,
+    /// The memory of regions, and of news.
+    pub(super) memory: [Mapping; 2],
+}
+
+/// A turn that was given.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    begun: Instant,
+    /// The time of the process then (ns).
+    time: u64,
+    packets: usize,
+}
+
+/// How far a tenant is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Its NIC half starts.
+    Starts,
+    /// Packets go to it.
+    Works,
+    /// Its supervisor ends it.
+    Ends,
+}
+
+impl Stage {
+    /// Its name in reports.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Starts => "starts",
+            Self::Works => "works",
+            Self::Ends => "ends",
+        }
+    }
+}
+
+/// Why a tenant is ended by the agent.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// A sentence.
+    Breaks(String),
+    /// The agent itself can't go on.
+    Agents(RunError),
+}
+
+impl From<RunError> for Fault {
+    fn from(error: RunError) -> Self {
+        match error {
+            error if error.is_nics_fault() => Self::Breaks(error.to_string()),
+            RunError::Mirror(broken) => Self::Breaks(broken.to_string()),
+            error => Self::Agents(error),
+        }
+    }
+}
+
+/// A tenant.
+pub(super) struct Tenant {
+    pub(super) name: String,
+    pub(super) at: Vec<ServedAt>,
+    pub(super) user: u32,
+    pub(super) account: Account,
+    pub(super) stage: Stage,
+    pub(super) begun: Instant,
+    pub(super) turns: u64,
+    connection: OwnedFd,
+    process: Process,
+    queue: Queue,
+    gate: Gate,
+    wire: WireEnd,
+    news: NewsEnd,
+    region: Region,
+    layout: RegionLayout,
+    given: Option<Given>,
+    /// The run's clock, once its supervisor has told the time.
+    clock: Option<Clock>,
+    /// Packets for it by port, and those that found no room.
+    came: [u64; 2],
+    full: u64,
+    /// Packets that its NIC half left unread as it went to another region.
+    lost: u64,
+    /// The time of the process that was charged (ns).
+    charged: u64,
+    /// The time of the process as its NIC half began to work.
+    silence: Option<u64>,
+    /// The last fields: all others are dropped before this memory is unmapped.
+    regions: &'static [AtomicU64],
+    news_words: &'static [AtomicU64],
+    _memory: [Mapping; 2],
+}
+
+impl Tenant {
+    /// Starts its NIC half, by `start`.
+    pub(super) fn begin(
+        brings: Brings,
+        layout: RegionLayout,
+        start: impl FnOnce() -> Result<Process, RunError>,
+    ) -> Result<Self, Fault> {
+        let Brings { name, plan, weight, silence, at, user, connection, memory } = brings;
+        // SAFETY: what is made of these words is in fields of the tenant alone, which are private,
+        // and dropped with it, before the mappings.
+        let [regions, news_words] = unsafe { [memory[0].words(), memory[1].words()] };
+        let generation = generation::current(regions);
+        let region = region_of(regions, (plan, generation), &layout)?;
+        let news = region_of(news_words, (plan, generation), &layout)?;
+        // From its first round on it works in turns.
+        region.give_turn(1);
+        let process = start()?;
+        let endpoints: Vec<Endpoint> = at.iter().map(|at| at.endpoint()).collect();
+        Ok(Self {
+            name,
+            at,
+            user,
+            account: Account::of_weight(weight),
+            stage: Stage::Starts,
+            begun: Instant::now(),
+            turns: 1,
+            connection,
+            process,
+            queue: Queue::new(),
+            gate: Gate::of(endpoints),
+            wire: WireEnd::new(&region.rings(), Entrance::Nic),
+            news: NewsEnd::of(&news.rings()),
+            region,
+            layout,
+            given: None,
+            clock: None,
+            came: [0; 2],
+            full: 0,
+            lost: 0,
+            charged: 0,
+            silence,
+            regions,
+            news_words,
+            _memory: memory,
+        })
+    }
+
+    /// The control connection.
+    pub(super) fn connection(&self) -> BorrowedFd<'_> {
+        self.connection.as_fd()
+    }
+
+    /// Tells its client something. One that does not listen misses it.
+    pub(super) fn say(&self, say: &Say) {
+        let _unheard = letter::send(self.connection(), say, &[]);
+    }
+
+    /// A packet comes for it, by the clock of the agent.
+    pub(super) fn take(&mut self, stamp: Stamp, frame: &mut [u8], own: Clock) {
+        if let Some(came) = self.came.get_mut(usize::from(stamp.meta.port.0)) {
+            *came += 1;
+        }
+        self.gate.sees(frame, stamp.meta);
+        let clock = self.clock.unwrap_or(own);
+        let shifted = |time: u64| time.wrapping_sub(own.epoch()).wrapping_add(clock.epoch());
+        let Meta { time, now, .. } = stamp.meta;
+        let number = self.came.iter().sum::<u64>() - 1;
+        let meta = Meta { time: shifted(time), now: shifted(now), ..stamp.meta };
+        let stamp = Stamp { meta, number, horizon: shifted(stamp.horizon), ..stamp };
+        if !self.queue.push(stamp, frame) {
+            self.full += 1;
+        }
+    }
+
+    /// Whether it can use a turn.
+    pub(super) fn wants_turn(&self) -> bool {
+        self.stage != Stage::Starts
+            && self.given.is_none()
+            && (!self.queue.is_empty() || self.wire.holds())
+    }
+
+    /// Whether a turn is under way.
+    pub(super) const fn is_at_work(&self) -> bool {
+        self.given.is_some()
+    }
+
+    /// Gives it a turn, and waits a little for its end; returns whether it ended.
+    pub(super) fn turn(&mut self, ports: &mut LiveWire) -> Result<bool, Fault> {
+        let most = self.account.packets();
+        self.give(most)?;
+        self.wait()?;
+        self.settle(ports)
+    }
+
+    fn give(&mut self, most: usize) -> Result<(), Fault> {
+        self.wire.feed_first()?;
+        let mut packets = 0;
+        while packets < most
+            && let Some((stamp, frame)) = self.queue.front()
+            && self.wire.feed(stamp, frame)?
+        {
+            self.wire.offers.took();
+            self.queue.pop();
+            packets += 1;
+        }
+        self.wire.publish();
+        self.tell();
+        self.turns += 1;
+        self.given = Some(Given { begun: Instant::now(), time: self.charged, packets });
+        self.region.give_turn(self.turns);
+        wake(&self.region.nic_bell(SharedFutex));
+        Ok(())
+    }
+
+    fn has_ended_turn(&self) -> bool {
+        self.region.turn_ended() == self.turns
+    }
+
+    fn wait(&self) -> Result<(), Fault> {
+        let begun = Instant::now();
+        let bell = self.region.agent_bell(SharedFutex);
+        loop {
+            let left = SLICE.saturating_sub(begun.elapsed());
+            if left.is_zero() || self.has_ended_turn() {
+                return Ok(());
+            }
+            sleep(&bell, left, || Ok::<_, RunError>(!self.has_ended_turn()))?;
+        }
+    }
+
+    /// Sends the output of its turn, and takes the time for it. Returns whether the turn is over.
+    pub(super) fn settle(&mut self, ports: &mut LiveWire) -> Result<bool, Fault> {
+        let is_over = self.has_ended_turn();
+        self.drain(ports)?;
+        let Some(given) = self.given else { return Ok(true) };
+        let time = self.process.time();
+        if is_over {
+            self.given = None;
+            self.account.charge(time.saturating_sub(self.charged), given.packets);
+            self.charged = self.charged.max(time);
+        } else if time.saturating_sub(given.time) > MOST_TURN.as_nanos() as u64 {
+            let hangs = format!("its NIC half did not end a turn within {MOST_TURN:?}");
+            return Err(Fault::Breaks(hangs));
+        } else if given.begun.elapsed() > MOST_WAIT {
+            let stands = format!("its NIC half stood still in a turn for {MOST_WAIT:?}");
+            return Err(Fault::Breaks(stands));
+        }
+        Ok(is_over)
+    }
+
+    fn drain(&mut self, ports: &mut LiveWire) -> Result<(), Fault> {
+        let Self { wire, gate, .. } = self;
+        for _ in 0..MOST_DRAINED {
+            if !wire.drain(&mut Gated { ports, gate })? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks after it, about once per millisecond; returns how its NIC half ended, if it has.
+    pub(super) fn look(&mut self, ports: &mut LiveWire) -> Result<Option<u8>, Fault> {
+        self.hear()?;
+        if let Some(status) = self.process.look()? {
+            self.drain(ports)?;
+            self.tell();
+            let there = self.ports_there(ports);
+            let is_told = self.news.tell_ports(|| there);
+            return Ok(is_told.then_some(status));
+        }
+        self.follow(ports)?;
+        let status = self.region.nic_status();
+        if self.stage == Stage::Starts {
+            if self.clock.is_some() && matches!(status, Some(NicStatus::Ready | NicStatus::Running))
+            {
+                self.stage = Stage::Works;
+                self.charged = self.process.time();
+            } else if self.begun.elapsed() > MOST_START {
+                return Err(Fault::Breaks(format!("it did not begin within {MOST_START:?}")));
+            }
+            return Ok(None);
+        }
+        if self.given.is_none() {
+            self.charge_outside()?;
+            self.drain(ports)?;
+        }
+        if let (Some(every), Some(clock)) = (self.silence, self.clock)
+            && self.queue.is_empty()
+            && self.stage == Stage::Works
+            && self.wire.feed_silence(clock.now(), every)?
+        {
+            self.wire.publish();
+            wake(&self.region.nic_bell(SharedFutex));
+        }
+        self.tell();
+        Ok(None)
+    }
+
+    /// Work for its host half is done outside of turns, and costs as much.
+    fn charge_outside(&mut self) -> Result<(), Fault> {
+        let time = self.process.time();
+        self.account.charge(time.saturating_sub(self.charged), 0);
+        self.charged = self.charged.max(time);
+        if self.account.debt() > MOST_OUTSIDE {
+            return Err(Fault::Breaks("its NIC half works outside of its turns".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Goes to the next region, once its NIC half is there.
+    fn follow(&mut self, ports: &mut LiveWire) -> Result<(), Fault> {
+        let identity = self.region.identity();
+        if !generation::is_followed(self.regions, identity.generation) {
+            return Ok(());
+        }
+        let next = (identity.plan, generation::current(self.regions));
+        let news = region_of(self.news_words, next, &self.layout)?;
+        let next = region_of(self.regions, next, &self.layout)?;
+        next.give_turn(self.turns);
+        if !matches!(next.nic_status(), Some(NicStatus::Ready | NicStatus::Running)) {
+            return Ok(());
+        }
+        self.drain(ports)?;
+        self.lost += self.given.take().map_or(0, |given| given.packets as u64);
+        self.wire.join(&next.rings());
+        self.news.replug(&news.rings());
+        self.region = next;
+        Ok(())
+    }
+
+    /// Takes what the supervisor says of the wire.
+    fn hear(&mut self) -> Result<(), Fault> {
+        while let Some(heard) = self.news.hear()? {
+            match heard {
+                // The services give marks, and programs that read them are not attached.
+                Heard::Setup(setup) => {
+                    if let Some(now) = setup.now {
+                        let passed = Clock::since(0).now();
+                        self.clock = Some(Clock::since(now.saturating_sub(passed)));
+                    }
+                }
+                Heard::Change(record) => self.wire.place(record),
+                Heard::End => self.stage = Stage::Ends,
+            }
+        }
+        if self.stage == Stage::Ends && self.queue.is_empty() {
+            let now = self.clock.map_or(0, Clock::now);
+            if self.wire.feed_end(now)? {
+                self.wire.publish();
+                wake(&self.region.nic_bell(SharedFutex));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the supervisor the counts.
+    fn tell(&mut self) {
+        self.news.tell(Counts {
+            came: self.came() - self.queue.len() as u64,
+            left: self.left(),
+            taken: self.wire.offers.taken,
+            nic_away: self.full,
+            too_long: 0,
+            tally: self.wire.tally,
+            has_ended: self.stage == Stage::Ends,
+        });
+    }
+
+    fn ports_there(&self, ports: &LiveWire) -> PortsThere {
+        let mut there = ports.report();
+        // What others do at these ports is none of its business.
+        for PortReport { number, received, transmitted, dropped, remarks, notes, name, .. } in
+            there.values_mut()
+        {
+            let at = usize::from(*number);
+            *received = self.came.get(at).copied().unwrap_or(0);
+            *transmitted = self.gate.left.get(at).copied().unwrap_or(0);
+            (*dropped, *remarks) = (BTreeMap::new(), BTreeMap::new());
+            notes.clear();
+            "agent".clone_into(name);
+        }
+        there.retain(|_, port| port.number <= Port::OUTSIDE.0);
+        let mut dropped = BTreeMap::from([("not-its-own".to_owned(), self.gate.refused)]);
+        dropped.retain(|_, count| *count > 0);
+        PortsThere { ports: there, dropped, passes_on: true }
+    }
+
+    /// Packets that came for it.
+    pub(super) fn came(&self) -> u64 {
+        self.came.iter().sum()
+    }
+
+    /// Packets that left.
+    pub(super) fn left(&self) -> u64 {
+        self.gate.left.iter().sum()
+    }
+
+    /// Packets dropped since its queue was full, and frames that it may not send.
+    pub(super) const fn dropped(&self) -> [u64; 2] {
+        [self.full, self.gate.refused]
+    }
+
+    /// Ends it. Packets that wait are dropped.
+    pub(super) fn end(&mut self) {
+        self.process.end();
+        self.full += self.queue.clear();
+        self.tell();
+    }
+}
+
+/// The region of a generation in this memory. Its header is its client's to write, so nothing of it
+/// is read.
+fn region_of(
+    words: &'static [AtomicU64],
+    (plan, generation): (u64, u64),
+    layout: &RegionLayout,
+) -> Result<Region, Fault> {
+    // Zero would be all of the memory.
+    let generation = generation.max(1);
+    let identity = Identity { plan, generation, seed: HashSeed(0), resident: false, afresh: false };
+    Region::known(generation::place(words, generation), layout, identity)
+        .map_err(|error| Fault::Breaks(error.to_string()))
+}
