@@ -11,6 +11,7 @@
 //! | [`executable`] | programs and scripts that tests put in place and start |
 //! | [`cases`] | programs on traffic with known outcomes, run in every way |
 //! | [`captures`] | captures, and replies sent to the addresses that a NAT or a balancer expects |
+//! | [`shared_nic`] | an agent between two networks, and programs that are attached there |
 //! | [`site`] | two networks and a program between them; either half can be killed |
 //! | [`machines`] | a host, and a card that is another machine |
 //! | [`agent`] | the agent of such a card |
@@ -47,6 +48,7 @@ pub mod live_run;
 pub mod machines;
 pub mod pcapng;
 pub mod process;
+pub mod shared_nic;
 pub mod site;
 pub mod watch;
 pub mod well_formed;

@@ -89,6 +89,11 @@ impl Running {
         self.child.id()
     }
 
+    /// Returns its output so far.
+    pub fn output(&self) -> String {
+        text(&self.said[0])
+    }
+
     /// Returns what it has written to standard error so far.
     pub fn log(&self) -> String {
         text(&self.said[1])

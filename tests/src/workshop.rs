@@ -54,7 +54,7 @@ pub const OF_MESSAGES: [&str; 6] =
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];
 
 /// Programs that are no examples: `tests/programs` and two of `benches/programs`.
-pub const WRITTEN_FOR_TESTS: [&str; 24] = [
+pub const WRITTEN_FOR_TESTS: [&str; 25] = [
     "alarms",
     "crowd",
     "meters",
@@ -77,6 +77,7 @@ pub const WRITTEN_FOR_TESTS: [&str; 24] = [
     "parcels",
     "shelves",
     "health-lb",
+    "echoes",
     "empty-chain",
     "punt-each",
 ];
@@ -302,6 +303,34 @@ pub fn card(name: &str) -> Result<&'static Path, String> {
     };
     built.as_ref().map(card).map_err(Clone::clone)
 }
+
+/// Programs that are attached at an agent, and one that wants to harm others there.
+const CONFINED: [&str; 3] = ["echoes", "cache", "attacker"];
+
+/// Returns the static program of this name, under the plan that it states.
+///
+/// # Panics
+/// If it is none of those that tests attach.
+pub fn confined(name: &str) -> &'static Path {
+    static BUILT: OnceLock<Programs> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        once_in_a_run("confined", &CONFINED, |missing| {
+            let mut cargo = cargo();
+            cargo.args(["build", "--target", STATIC.0]).env(STATIC.1, "rust-lld");
+            cargo.args(missing.iter().flat_map(|name| ["--package", name]));
+            // The NIC halves there are native.
+            shelve(cargo.env("CORA_SKIP_NIC", "1"), "confined");
+        })
+    });
+    built.get(name).unwrap_or_else(|| panic!("no static program {name}"))
+}
+
+/// Static programs for this machine, and Cargo's variable for their linker.
+const STATIC: (&str, &str) = if cfg!(target_arch = "aarch64") {
+    (LINUX_ON_NIC, LINKER.0)
+} else {
+    ("x86_64-unknown-linux-musl", "CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER")
+};
 
 /// Linux on the NIC's machine, and Cargo's variable for its linker.
 const LINUX_ON_NIC: &str = "aarch64-unknown-linux-musl";

@@ -131,7 +131,7 @@ fn addresses_beside(socket: BorrowedFd<'_>) -> Vec<Ipv4Addr> {
     // SAFETY: plain data, for which zeroes are a value.
     let mut entries: [libc::ifreq; MOST] = unsafe { std::mem::zeroed() };
     let mut asked = libc::ifconf {
-        ifc_len: size_of_val(&entries) as i32,
+        ifc_len: i32::try_from(size_of_val(&entries)).unwrap_or(i32::MAX),
         ifc_ifcu: libc::__c_anonymous_ifc_ifcu { ifcu_req: entries.as_mut_ptr() },
     };
     // SAFETY: the kernel writes at most `ifc_len` bytes to `entries`, and how many to `ifc_len`.
@@ -144,7 +144,7 @@ fn addresses_beside(socket: BorrowedFd<'_>) -> Vec<Ipv4Addr> {
         // SAFETY: for this request the kernel writes a socket address into each entry. Its bytes
         // are plain data: whatever they are, they can be read.
         let address = unsafe { entry.ifr_ifru.ifru_addr };
-        let [_, _, a, b, c, d, ..] = address.sa_data.map(|byte| byte as u8);
+        let [_, _, a, b, c, d, ..] = address.sa_data.map(|byte| byte.to_ne_bytes()[0]);
         (i32::from(address.sa_family) == libc::AF_INET).then(|| Ipv4Addr::new(a, b, c, d))
     };
     entries.iter().take(there).filter_map(address).collect()
@@ -155,7 +155,7 @@ fn addresses_beside(socket: BorrowedFd<'_>) -> Vec<Ipv4Addr> {
 /// # Errors
 /// A sentence.
 pub(crate) fn find(at: ServedAt) -> Result<OwnedFd, String> {
-    let inodes = inodes(at).map_err(|cause| format!("{at}: /proc/net: {cause}"))?;
+    let inodes = inodes(at);
     if inodes.is_empty() {
         return Err(format!(
             "no socket is bound to {at} in this network namespace: is the server up, and does it \
@@ -182,7 +182,7 @@ pub(crate) fn find(at: ServedAt) -> Result<OwnedFd, String> {
 }
 
 /// The numbers of sockets that are bound so. Exact ones come first.
-fn inodes(at: ServedAt) -> std::io::Result<Vec<u64>> {
+fn inodes(at: ServedAt) -> Vec<u64> {
     // `TCP_LISTEN` and, for UDP, `TCP_CLOSE` (`include/net/tcp_states.h`).
     let state = match at.transport {
         Transport::Tcp => "0A",
@@ -211,7 +211,7 @@ fn inodes(at: ServedAt) -> std::io::Result<Vec<u64>> {
         }
     }
     exact.extend(all);
-    Ok(exact)
+    exact
 }
 
 /// An address of `/proc/net`: its 32-bit words as this machine has them, and the port.

@@ -139,10 +139,8 @@ fn sockets(arguments: &StubArguments) -> Result<Vec<OwnedFd>, RunError> {
         serves.iter().map(|at| proof::find(*at).map_err(RunError::NotAttached)).collect()
     } else {
         let inherited = sockets.iter().map(|number| map::left_file(*number));
-        let failed = |errno: Errno| RunError::System {
-            what: "a socket of the server",
-            cause: errno.into(),
-        };
+        let failed =
+            |errno: Errno| RunError::System { what: "a socket of the server", cause: errno.into() };
         inherited.map(|socket| socket.map_err(failed)).collect()
     };
     let sockets = sockets?;

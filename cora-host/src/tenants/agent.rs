@@ -265,6 +265,7 @@ impl Agent {
     }
 
     fn look_at(&mut self, number: usize) -> Result<(), RunError> {
+        let weights = self.tenants.iter().flatten().map(|tenant| tenant.account.weight()).sum();
         let Self { tenants, ports, rounds, .. } = self;
         let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else { return Ok(()) };
         // It has nothing more to say: whatever comes, or the end of it, ends the attachment.
@@ -272,7 +273,7 @@ impl Agent {
             self.leave(number, KILLED);
             return Ok(());
         }
-        match tenant.look(ports) {
+        match tenant.look(ports, weights) {
             Ok(None) => {
                 if tenant.wants_turn() {
                     rounds.wants(number, &mut tenant.account);
@@ -299,8 +300,7 @@ impl Agent {
             None
         };
         if let Some(why) = why {
-            self.refused += 1;
-            return refuse(&brings.connection, why);
+            return self.refuse(Some(&brings.connection), why);
         }
         let (name, at) = (brings.name.clone(), brings.at.clone());
         let client = brings.connection.try_clone();
@@ -322,14 +322,15 @@ impl Agent {
                     None => self.tenants.push(Some(tenant)),
                 }
             }
-            Err(Fault::Breaks(why)) => {
-                self.refused += 1;
-                client.iter().for_each(|client| refuse(client, why.clone()));
-            }
-            Err(Fault::Agents(error)) => {
-                self.refused += 1;
-                client.iter().for_each(|client| refuse(client, error.to_string()));
-            }
+            Err(Fault::Breaks(why)) => self.refuse(client.as_ref().ok(), why),
+            Err(Fault::Agents(error)) => self.refuse(client.as_ref().ok(), error.to_string()),
+        }
+    }
+
+    fn refuse(&mut self, client: Option<&OwnedFd>, why: String) {
+        self.refused += 1;
+        if let Some(client) = client {
+            refuse(client, why);
         }
     }
 

@@ -107,7 +107,7 @@ impl Listener {
                 Came::NotYet if since.elapsed() < PATIENCE => waiting.push((client, since)),
                 Came::NotYet | Came::Closed => {}
                 Came::Nonsense => {
-                    refuse(&client, "an agent of this version does not know that".into())
+                    refuse(&client, "an agent of this version does not know that".into());
                 }
                 Came::Packet(Ask::Tenants, _) => wants.push(Wants::Tenants(client)),
                 Came::Packet(Ask::Attach(attach), files) => {
@@ -232,6 +232,6 @@ impl Rules {
 
 /// A name that can be shown.
 fn told(name: &str) -> String {
-    let plain = name.chars().filter(|it| it.is_ascii_graphic());
+    let plain = name.chars().filter(char::is_ascii_graphic);
     plain.take(LONGEST_NAME).collect()
 }

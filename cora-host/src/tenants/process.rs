@@ -106,16 +106,19 @@ impl Process {
 
 /// Gives up all rights of the superuser.
 fn become_nobody() -> std::io::Result<()> {
-    // SAFETY: these calls take numbers, and an empty list. The process has one thread, after a
-    // fork, so that the kernel's view, which is of a thread, is that of the process.
-    let done = unsafe {
-        [
-            libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()),
-            libc::syscall(libc::SYS_setresgid, NOBODY, NOBODY, NOBODY),
-            libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY),
-        ]
-    };
-    if done == [0; 3] { Ok(()) } else { Err(std::io::ErrorKind::PermissionDenied.into()) }
+    // After a fork the process has one thread, so that the kernel's view, which is of a thread, is
+    // that of the process.
+    // SAFETY: the list is empty.
+    let left = unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) };
+    // SAFETY: the call takes numbers.
+    let group = unsafe { libc::syscall(libc::SYS_setresgid, NOBODY, NOBODY, NOBODY) };
+    // SAFETY: as above.
+    let user = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+    if [left, group, user] == [0; 3] {
+        Ok(())
+    } else {
+        Err(std::io::ErrorKind::PermissionDenied.into())
+    }
 }
 
 impl Drop for Process {

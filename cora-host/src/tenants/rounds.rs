@@ -2,10 +2,12 @@
 //! nanoseconds that turns took.
 //!
 //! A tenant with packets gets a quantum, times its weight, in each round, and turns while it has
-//! something of that left. What a turn took beyond is a debt, which is kept: also over times
-//! without packets. What is left of a quantum is not: nobody saves time up.
+//! something of that left. What a turn took beyond is a debt, which is kept. What is left of a
+//! quantum is not: nobody saves time up. While a tenant has no packets its debt is paid by its share
+//! of the time that passes, as if all others were at work.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// Time that a tenant of weight one gets in a round (ns): some tens of packets, and some times the
 /// cost of a hand-over.
@@ -49,6 +51,25 @@ impl Account {
     /// What it took beyond its quantum (ns); less than zero if something is left.
     pub(super) const fn debt(&self) -> i64 {
         -self.left
+    }
+
+    /// Without packets its debt is paid by its share of the time that passes (ns).
+    pub(super) fn rests_for(&mut self, share: u64) {
+        if !self.is_runnable && self.left < 0 {
+            let share = i64::try_from(share).unwrap_or(i64::MAX);
+            self.left = self.left.saturating_add(share).min(0);
+        }
+    }
+
+    /// Its part of a time, among tenants with so much weight.
+    pub(super) fn share_of(&self, time: Duration, weights: u64) -> u64 {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        (time / weights.max(1)).saturating_mul(self.weight.unsigned_abs())
+    }
+
+    /// Its weight.
+    pub(super) const fn weight(&self) -> u64 {
+        self.weight.unsigned_abs()
     }
 
     /// A turn with so many packets took so long (ns). Time outside of turns is one without packets.
@@ -154,6 +175,7 @@ mod tests {
 
     /// Tenants that never run out of packets, with these weights and costs of a packet (ns), share
     /// a second; returns the part of each.
+    #[expect(clippy::cast_precision_loss, reason = "parts of a second")]
     fn parts(tenants: &[(u16, u64)]) -> Vec<f64> {
         let mut accounts: Vec<_> =
             tenants.iter().map(|(weight, _)| Account::of_weight(*weight)).collect();
@@ -198,6 +220,13 @@ mod tests {
         accounts[0].charge(100, 1);
         rounds.rests(&mut accounts[0]);
         assert_eq!((accounts[0].left, rounds.is_empty()), (0, true));
+        // A share of the time pays debts, and nothing beyond.
+        accounts[0].charge(1_000, 0);
+        let share = accounts[0].share_of(Duration::from_nanos(1_200), 3);
+        accounts[0].rests_for(share);
+        assert_eq!((share, accounts[0].debt()), (400, 600));
+        accounts[0].rests_for(10_000);
+        assert_eq!(accounts[0].debt(), 0);
         // A long turn is paid for in the rounds that follow.
         rounds.wants(0, &mut accounts[0]);
         assert_eq!(rounds.next(&mut accounts), Some(0));

@@ -99,10 +99,11 @@ impl fmt::Display for AgentReport {
             "tenant", "came", "left", "dropped", "refused", "turns", "time"
         )?;
         for tenant in &self.tenants {
-            let part = 100.0 * tenant.busy_ns as f64 / spent.max(1) as f64;
+            let thousandths = u128::from(tenant.busy_ns) * 1_000 / u128::from(spent.max(1));
+            let part = format!("{}.{}%", thousandths / 10, thousandths % 10);
             write!(
                 f,
-                "\n{:<12} {:>11} {:>11} {:>9} {:>8} {:>9} {part:>5.1}%  {}",
+                "\n{:<12} {:>11} {:>11} {:>9} {:>8} {:>9} {part:>6}  {}",
                 tenant.program,
                 tenant.came,
                 tenant.left,

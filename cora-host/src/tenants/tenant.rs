@@ -112,8 +112,9 @@ pub(super) struct Tenant {
     pub(super) user: u32,
     pub(super) account: Account,
     pub(super) stage: Stage,
-    pub(super) begun: Instant,
     pub(super) turns: u64,
+    begun: Instant,
+    looked: Instant,
     connection: OwnedFd,
     process: Process,
     queue: Queue,
@@ -132,7 +133,7 @@ pub(super) struct Tenant {
     lost: u64,
     /// The time of the process that was charged (ns).
     charged: u64,
-    /// The time of the process as its NIC half began to work.
+    /// The interval at which it is told of silences (ns), if at all.
     silence: Option<u64>,
     /// The last fields: all others are dropped before this memory is unmapped.
     regions: &'static [AtomicU64],
@@ -150,7 +151,9 @@ impl Tenant {
         let Brings { name, plan, weight, silence, at, user, connection, memory } = brings;
         // SAFETY: what is made of these words is in fields of the tenant alone, which are private,
         // and dropped with it, before the mappings.
-        let [regions, news_words] = unsafe { [memory[0].words(), memory[1].words()] };
+        let regions = unsafe { memory[0].words() };
+        // SAFETY: as above.
+        let news_words = unsafe { memory[1].words() };
         let generation = generation::current(regions);
         let region = region_of(regions, (plan, generation), &layout)?;
         let news = region_of(news_words, (plan, generation), &layout)?;
@@ -165,6 +168,7 @@ impl Tenant {
             account: Account::of_weight(weight),
             stage: Stage::Starts,
             begun: Instant::now(),
+            looked: Instant::now(),
             turns: 1,
             connection,
             process,
@@ -300,8 +304,12 @@ impl Tenant {
         Ok(())
     }
 
-    /// Looks after it, about once per millisecond; returns how its NIC half ended, if it has.
-    pub(super) fn look(&mut self, ports: &mut LiveWire) -> Result<Option<u8>, Fault> {
+    /// Looks after it every few milliseconds, among tenants with so much weight; returns how its NIC
+    /// half ended, if it has.
+    pub(super) fn look(&mut self, ports: &mut LiveWire, weights: u64) -> Result<Option<u8>, Fault> {
+        let passed = self.looked.elapsed();
+        self.looked += passed;
+        self.account.rests_for(self.account.share_of(passed, weights));
         self.hear()?;
         if let Some(status) = self.process.look()? {
             self.drain(ports)?;
@@ -344,7 +352,9 @@ impl Tenant {
         self.account.charge(time.saturating_sub(self.charged), 0);
         self.charged = self.charged.max(time);
         if self.account.debt() > MOST_OUTSIDE {
-            return Err(Fault::Breaks("its NIC half works outside of its turns".to_owned()));
+            return Err(Fault::Breaks(
+                "its NIC half works outside of its turns, for longer than its share".to_owned(),
+            ));
         }
         Ok(())
     }
