@@ -8,6 +8,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use cora_core::app::App;
 
 use crate::Program;
+use crate::attach::rooms;
 use crate::attach::stub::{StubArguments, stub};
 use crate::card::agent::{CardArguments, LocalArguments, card, local_card};
 use crate::card::ask::ask;
@@ -23,7 +24,8 @@ use crate::options::nearest::read_command_line;
 use crate::options::{Run, RunOptions, configuration};
 use crate::process::log::{self, Part};
 use crate::process::nic_half::{
-    ASK_COMMAND, CONFINED_COMMAND, LOCAL_COMMAND, NIC_COMMAND, RELAY_COMMAND, STUB_COMMAND,
+    ASK_COMMAND, CONFINED_COMMAND, LOCAL_COMMAND, NIC_COMMAND, RELAY_COMMAND, ROOMS_COMMAND,
+    STUB_COMMAND,
 };
 use crate::process::{child, sandbox, signals};
 use crate::run::Request;
@@ -75,6 +77,15 @@ enum Command {
         fd: i32,
         /// Its bytes.
         length: usize,
+    },
+    /// Be the NIC halves of many runs at an agent, under a filter that is in force: started by an
+    /// agent.
+    #[command(name = ROOMS_COMMAND, hide = true)]
+    Rooms {
+        /// File descriptor of the page with orders.
+        page: i32,
+        /// The socket by which regions come.
+        socket: i32,
     },
     /// Be the host half of a run: started by `run`.
     #[command(name = HOST_COMMAND, hide = true)]
@@ -180,6 +191,8 @@ fn obey<A: App + Send>(
             stub::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
         }
         Command::Confined { fd, length } => status_of((program.native_nic)(fd, length)),
+        Command::Rooms { page, socket } => rooms::serve(program, page, socket)
+            .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
         Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
@@ -199,7 +212,7 @@ const fn part_of(command: &Command) -> Part {
         | Command::LocalCard(_)
         | Command::Ask(_)
         | Command::Stub(_) => Part::Card,
-        Command::Nic { .. } | Command::Confined { .. } => Part::Nic,
+        Command::Nic { .. } | Command::Confined { .. } | Command::Rooms { .. } => Part::Nic,
         Command::Host(_) => Part::Host,
         _ => Part::Run,
     }

@@ -98,6 +98,8 @@ pub mod parts {
     pub use crate::options::peer::Peer;
 }
 
+use cora_runtime::node::Order;
+
 /// A program, as passed by `cora::app!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
@@ -105,6 +107,8 @@ pub struct Program {
     pub nic_image: Option<&'static [u8]>,
     /// The NIC half for this machine: serves the region in the first `length` bytes of a file.
     pub native_nic: fn(fd: i32, length: usize) -> i32,
+    /// The same for many NIC halves in one process, as it is told.
+    pub native_halves: fn(next: &mut dyn FnMut() -> Order),
     /// The state-flow graph.
     pub graph_json: &'static str,
     /// The plan.

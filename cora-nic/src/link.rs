@@ -90,12 +90,9 @@ impl RegionEnds {
     #[cold]
     #[inline(never)]
     pub(crate) fn end_turn(&mut self, turn: u64) -> Result<(), RingError> {
+        self.out.end_turn(turn);
         let Self { back, out, bell, .. } = self;
         let region = out.region;
-        if region.turn_ended() != turn {
-            region.end_turn(turn);
-            region::wake(&region.agent_bell(SharedFutex));
-        }
         let nothing = || Ok(region.turn() == turn && back.is_empty_indeed()?);
         region::sleep(bell, BETWEEN_TURNS, nothing)?;
         Ok(())
@@ -210,6 +207,14 @@ impl Wire for Outgoing {
 }
 
 impl Outgoing {
+    /// Tells the agent that its turn is over, once.
+    pub(crate) fn end_turn(&self, turn: u64) {
+        if self.region.turn_ended() != turn {
+            self.region.end_turn(turn);
+            region::wake(&self.region.agent_bell(SharedFutex));
+        }
+    }
+
     /// Wakes the host. Where an agent has the wire, packets are none of the host's business.
     #[inline(always)]
     fn wake(&mut self) {

@@ -1,5 +1,7 @@
 //! The NIC half's life: attach, serve, report.
 
+use core::sync::atomic::AtomicU64;
+
 use cora_core::app::App;
 use cora_core::sentence::Sentence;
 use cora_core::state::{Line, Memory, OutOfMemory};
@@ -26,48 +28,24 @@ const CODE_MEMORY: u32 = 65;
 /// gives the exit status of the process. Errors go to standard error and into the region.
 #[must_use]
 pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
-    let Some(words) = sys::map_shared(fd, length) else {
-        let file = fd.cast_unsigned() as usize;
-        say(
-            "",
-            &Sentence::new(
-                &["can't map the shared region (", " bytes of file ", ")"],
-                &[length as u64, file as u64],
-            ),
-        );
-        return EXIT_REFUSED;
-    };
+    let Some(words) = map(fd, length) else { return EXIT_REFUSED };
     let mut made = None;
     // A new region does not change these.
     let (mut rounds, mut host_away) = (NicLoop::new(), 0);
     loop {
-        let generation = generation::current(words);
-        let place = generation::place(words, generation);
-        let region = match Region::attach(place, A::PLAN.hash) {
+        let region = match attach::<A>(words) {
             Ok(region) => region,
-            Err(error) => {
-                say("", &error.sentence());
-                refuse(place, error.code());
-                return EXIT_REFUSED;
-            }
+            Err(status) => return status,
         };
         // Borrowed where it was made: the half is large, and moved about field by field.
         let half = match made.get_or_insert_with(|| make_half::<A>(&region)) {
             Ok(half) => half,
-            Err(error) => {
-                say("", &error.sentence());
-                region.set_nic_status(NicStatus::Refused(CODE_MEMORY));
-                return EXIT_MEMORY;
-            }
+            Err(error) => return no_memory(&region, error),
         };
         region.set_nic_status(NicStatus::Ready);
-        let mut server = Server {
-            half,
-            region: &region,
-            ends: RegionEnds::new(&region, words, host_away),
-            rounds,
-        };
-        match server.run() {
+        let mut server =
+            Server { region, ends: RegionEnds::new(&region, words, host_away), rounds, beat: 0 };
+        match server.run(half) {
             Ok(End::Done) => {
                 region.set_nic_status(NicStatus::Done);
                 return 0;
@@ -76,13 +54,53 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
                 host_away = server.ends.out.host_away();
                 rounds = server.rounds.with_another_host();
             }
-            Err(error) => {
-                say_error(&error);
-                region.set_nic_status(NicStatus::Refused(CODE_LINK));
-                return EXIT_LINK;
-            }
+            Err(error) => return broken(&region, &error),
         }
     }
+}
+
+/// Maps the file of the regions; an error is told.
+pub(crate) fn map(fd: i32, length: usize) -> Option<&'static [AtomicU64]> {
+    let words = sys::map_shared(fd, length);
+    if words.is_none() {
+        let file = fd.cast_unsigned() as usize;
+        say(
+            "",
+            &Sentence::new(
+                &["can't map the shared region (", " bytes of file ", ")"],
+                &[length as u64, file as u64],
+            ),
+        );
+    }
+    words
+}
+
+/// The current region; an error is told there, and is the exit status.
+pub(crate) fn attach<A: App>(words: &'static [AtomicU64]) -> Result<Region, i32> {
+    let generation = generation::current(words);
+    let place = generation::place(words, generation);
+    Region::attach(place, A::PLAN.hash).map_err(|error| {
+        say("", &error.sentence());
+        refuse(place, error.code());
+        EXIT_REFUSED
+    })
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) fn no_memory(region: &Region, error: &OutOfMemory) -> i32 {
+    say("", &error.sentence());
+    region.set_nic_status(NicStatus::Refused(CODE_MEMORY));
+    EXIT_MEMORY
+}
+
+/// Serving ended early.
+#[cold]
+#[inline(never)]
+pub(crate) fn broken(region: &Region, error: &NodeError) -> i32 {
+    say_error(error);
+    region.set_nic_status(NicStatus::Refused(CODE_LINK));
+    EXIT_LINK
 }
 
 #[cold]
@@ -97,12 +115,22 @@ fn say(at: &str, what: &Sentence) {
 #[cold]
 #[inline(never)]
 fn make_half<A: App>(region: &Region) -> Result<NicHalf<A>, OutOfMemory> {
+    make_half_of(region, &mut |bytes, resident| {
+        sys::map_private(bytes, resident).ok_or(OutOfMemory { asked: bytes, left: 0 })
+    })
+}
+
+/// Memory for so many bytes, whose pages are made now or not.
+type Pages<'a> = &'a mut dyn FnMut(usize, bool) -> Result<&'static mut [Line], OutOfMemory>;
+
+/// A half on memory that `pages` gives.
+#[inline(always)]
+pub(crate) fn make_half_of<A: App>(
+    region: &Region,
+    pages: Pages<'_>,
+) -> Result<NicHalf<A>, OutOfMemory> {
     let Identity { seed, resident, .. } = region.identity();
-    let supply = |bytes: usize| {
-        let lines = sys::map_private(bytes, resident);
-        let lines = lines.ok_or(OutOfMemory { asked: bytes, left: 0 })?;
-        Ok(Memory::new(lines).with_seed(seed.0))
-    };
+    let mut supply = |bytes: usize| Ok(Memory::new(pages(bytes, resident)?).with_seed(seed.0));
     let mut app = A::new(&mut supply(A::MEMORY)?)?;
     // Each piece may waste up to a line.
     let mut memory = supply(NicHalf::<A>::bytes(&mut app) + 16 * Line::BYTES)?;
@@ -118,11 +146,25 @@ enum End {
     Followed,
 }
 
-struct Server<'a, A: App> {
-    half: &'a mut NicHalf<A>,
-    region: &'a Region,
-    ends: RegionEnds,
-    rounds: NicLoop<A>,
+/// What a round came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Round {
+    /// There may be more to do.
+    Busy,
+    /// There was nothing. The number of the agent's turn, or zero.
+    Idle(u64),
+    /// It was the last one in this region, which another one follows.
+    Followed,
+    /// It was the last one of the run.
+    Over,
+}
+
+/// A NIC half's place at a region.
+pub(crate) struct Server<A: App> {
+    pub(crate) region: Region,
+    pub(crate) ends: RegionEnds,
+    pub(crate) rounds: NicLoop<A>,
+    pub(crate) beat: u64,
 }
 
 /// Reads the monotonic clock.
@@ -137,44 +179,62 @@ impl Clock for Monotonic {
 /// Rounds with work after which a side tells its counters.
 const TOLD_EVERY: u64 = 256;
 
-impl<A: App> Server<'_, A> {
-    fn run(&mut self) -> Result<End, NodeError> {
+impl<A: App> Server<A> {
+    fn run(&mut self, half: &mut NicHalf<A>) -> Result<End, NodeError> {
         #[expect(clippy::large_stack_arrays, reason = "the frames of a burst, once per run")]
         let mut buffer = [0; BURST_BYTES];
         let mut idle = Idle::default();
-        let mut beat = 0_u64;
+        self.begin(half);
+        loop {
+            match self.round(half, &mut buffer)? {
+                Round::Busy => idle.reset(),
+                Round::Idle(0) => {
+                    let wire_open = self.rounds.wire_is_open(half, &mut self.ends.out);
+                    self.ends.wait(&mut idle, wire_open)?;
+                }
+                Round::Idle(turn) => self.ends.end_turn(turn)?,
+                Round::Followed => return Ok(End::Followed),
+                Round::Over => return Ok(End::Done),
+            }
+        }
+    }
+
+    /// Before the first round in this region.
+    pub(crate) fn begin(&mut self, half: &mut NicHalf<A>) {
         let Identity { generation, afresh, .. } = self.region.identity();
         if generation > 1 {
-            NicLoop::greet(self.half, &mut self.ends.out, afresh);
+            NicLoop::greet(half, &mut self.ends.out, afresh);
         }
-        while !self.rounds.is_over() {
-            beat = beat.wrapping_add(1);
-            self.region.nic_beats(beat);
-            // Read before the rings are: what came with this turn is there.
-            let turn = self.region.turn();
-            let busy = self.rounds.step(self.half, self.ends.all(), &mut buffer, &Monotonic)?;
-            if !busy || beat.is_multiple_of(TOLD_EVERY) {
-                self.half.tell_counters(self.region.nic_counters());
-            }
-            if busy {
-                idle.reset();
-            } else if turn != 0 {
-                self.ends.end_turn(turn)?;
-            } else {
-                let wire_open = self.rounds.wire_is_open(self.half, &mut self.ends.out);
-                self.ends.wait(&mut idle, wire_open)?;
-            }
-            if self.ends.out.host_ended() {
-                // The host's last publications before its end are the last messages of this region.
-                let RegionEnds { back, out, .. } = &mut self.ends;
-                self.rounds.take_leave(self.half, back, out, &mut buffer)?;
-                return Ok(End::Followed);
-            }
+    }
+
+    /// A round over the rings. `buffer` is for the frames of a burst.
+    #[inline]
+    pub(crate) fn round(
+        &mut self,
+        half: &mut NicHalf<A>,
+        buffer: &mut [u8],
+    ) -> Result<Round, NodeError> {
+        if self.rounds.is_over() {
+            half.report.ring_records = self.ends.back.records();
+            half.tell_counters(self.region.nic_counters());
+            self.rounds.tell_all(half, &mut self.ends.out);
+            return Ok(Round::Over);
         }
-        self.half.report.ring_records = self.ends.back.records();
-        self.half.tell_counters(self.region.nic_counters());
-        self.rounds.tell_all(self.half, &mut self.ends.out);
-        Ok(End::Done)
+        self.beat = self.beat.wrapping_add(1);
+        self.region.nic_beats(self.beat);
+        // Read before the rings are: what came with this turn is there.
+        let turn = self.region.turn();
+        let busy = self.rounds.step(half, self.ends.all(), buffer, &Monotonic)?;
+        if !busy || self.beat.is_multiple_of(TOLD_EVERY) {
+            half.tell_counters(self.region.nic_counters());
+        }
+        if self.ends.out.host_ended() {
+            // The host's last publications before its end are the last messages of this region.
+            let RegionEnds { back, out, .. } = &mut self.ends;
+            self.rounds.take_leave(half, back, out, buffer)?;
+            return Ok(Round::Followed);
+        }
+        Ok(if busy { Round::Busy } else { Round::Idle(turn) })
     }
 }
 

@@ -19,6 +19,8 @@ mod number {
     pub(super) const NANOSLEEP: usize = 101;
     pub(super) const CLOCK_GETTIME: usize = 113;
     pub(super) const SCHED_YIELD: usize = 124;
+    #[cfg(not(target_os = "none"))]
+    pub(super) const MUNMAP: usize = 215;
     pub(super) const MMAP: usize = 222;
     pub(super) const MADVISE: usize = 233;
 }
@@ -32,6 +34,8 @@ mod number {
     pub(super) const NANOSLEEP: usize = 35;
     pub(super) const CLOCK_GETTIME: usize = 228;
     pub(super) const SCHED_YIELD: usize = 24;
+    #[cfg(not(target_os = "none"))]
+    pub(super) const MUNMAP: usize = 11;
     pub(super) const MMAP: usize = 9;
     pub(super) const MADVISE: usize = 28;
 }
@@ -207,6 +211,16 @@ pub(crate) fn map_private(bytes: usize, resident: bool) -> Option<&'static mut [
     // SAFETY: the kernel mapped `length` zero bytes at a page boundary for nobody else, never
     // unmapped.
     Some(unsafe { core::slice::from_raw_parts_mut(address.cast(), length / Line::BYTES) })
+}
+
+/// Unmaps memory that this module mapped.
+///
+/// # Safety
+/// Nothing that was made of the memory is used any more, whatever its lifetime says.
+#[cfg(not(target_os = "none"))]
+pub(crate) unsafe fn unmap(address: usize, length: usize) {
+    // SAFETY: the caller's contract; mappings are by whole pages, to which the kernel rounds.
+    let _zero = unsafe { call(number::MUNMAP, [address, length, 0, 0, 0, 0]) };
 }
 
 #[cfg(test)]

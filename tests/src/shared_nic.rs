@@ -77,6 +77,11 @@ impl SharedNic {
         Attached { run: start(command.args(words)), control }
     }
 
+    /// The agent's process.
+    pub fn id(&self) -> u32 {
+        self.agent.id()
+    }
+
     /// The counts of the agent.
     pub fn tenants(&self) -> Value {
         let mut command = cora();
@@ -133,6 +138,13 @@ impl Attached {
         process::send(self.run.id(), rustix::process::Signal::INT);
         let ended = self.run.end(2 * SOON).well("an attached run");
         (ended.json(), ended.stderr)
+    }
+
+    /// The same, whatever its exit code is.
+    pub fn end_anyhow(self) -> (Value, String) {
+        process::send(self.run.id(), rustix::process::Signal::INT);
+        let ended = self.run.end(2 * SOON);
+        (serde_json::from_str(&ended.stdout).unwrap_or_default(), ended.stderr)
     }
 
     /// Waits until it ends by itself.

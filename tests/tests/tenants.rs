@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cora_tests::process::{Ended, child, run, send, start, wait_until};
+use cora_tests::process::{Ended, child, children, run, send, start, wait_until};
 use cora_tests::shared_nic::{Attached, PlainServer, SharedNic, client};
 use cora_tests::site::SOON;
 use cora_tests::tell;
@@ -347,4 +347,52 @@ fn a_socket_without_an_agent_is_told() {
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("no agent at"), "{}", ended.stderr);
     assert!(!Path::new(&at).exists());
+}
+
+/// Tenants with one program share a process, until one of them hangs there.
+#[test]
+fn tenants_of_one_program_share_a_process() {
+    let Some(nic) = nic("ti", &[]) else { return };
+    let all: Vec<_> = (7001..7005).map(|port| format!("10.78.0.1:{port}")).collect();
+    let attach = |server: &String| {
+        let at = format!("udp:{server}");
+        let attached = nic.attach(confined("echoes"), &[&at], &["--share-process"]);
+        nic.wait_for(&at);
+        attached
+    };
+    let _servers: Vec<_> =
+        all.iter().map(|server| PlainServer::start(&nic.inside, server)).collect();
+    let runs: Vec<Attached> = all.iter().map(attach).collect();
+    let sockets: Vec<_> = all.iter().map(|server| client(&nic.outside, server)).collect();
+    assert_eq!(halves(&nic), 1, "{:#}", nic.tenants());
+    for number in 0..200 {
+        let socket = &sockets[number as usize % 4];
+        assert_eq!(ask(socket, &question(number, 7)), Some(answer(number, 7, 0)));
+    }
+    // Each has states of its own, and its own run reads them.
+    for run in &runs {
+        assert_eq!(run.ask("values")["values"]["Counts"]["asked"], 50);
+    }
+    // One hangs: the others begin again, and it does not.
+    sockets[2].send(&question(9, u32::MAX)).unwrap();
+    for place in [0, 1, 3] {
+        let answers = || ask(&sockets[place], &question(1, 1)) == Some(answer(1, 1, 0));
+        assert!(wait_until(SOON, answers), "{place}: {}", nic.log());
+    }
+    let passes = || ask(&sockets[2], &question(1, 1)) == Some(plain(&question(1, 1)));
+    assert!(wait_until(SOON, passes), "{}", nic.log());
+    assert_eq!(halves(&nic), 1);
+    let mut ended: Vec<_> = runs.into_iter().map(Attached::end_anyhow).collect();
+    let (_, log) = ended.remove(2);
+    assert!(log.contains("hung in a process that it shared"), "{log}");
+    for (report, log) in ended {
+        assert_eq!(report["restarts"]["NIC"], 1, "{report:#}\n{log}");
+    }
+    assert!(wait_until(SOON, || halves(&nic) == 0), "{}", nic.log());
+    nic.end();
+}
+
+/// Processes of NIC halves at an agent.
+fn halves(nic: &SharedNic) -> usize {
+    children(nic.id()).len()
 }

@@ -48,6 +48,8 @@ pub(crate) struct Attach {
     pub(crate) memory: u64,
     /// Its share of the time, beside those of others.
     pub(crate) weight: u16,
+    /// Whether its NIC half may share a process with others of the same program.
+    pub(crate) share_process: bool,
     /// A silence of its wire is told at this interval (ns), if at all.
     pub(crate) silence: Option<u64>,
     /// Where it is asked, for sockets that are bound to all addresses.

@@ -16,9 +16,11 @@
 //! | `address` | where packets are for: `udp:ADDRESS:PORT` |
 //! | `proof` | a socket as the proof that its address is held |
 //! | `letter` | what both ends say on the control connection |
+//! | `rooms` | many NIC halves of a program in one process, each in a room of its own |
 //! | `stub` | the client's process in the place of the NIC half |
 
 pub(crate) mod address;
 pub(crate) mod letter;
 pub(crate) mod proof;
+pub(crate) mod rooms;
 pub(crate) mod stub;

@@ -45,6 +45,9 @@ pub(crate) struct StubArguments {
     /// Its sockets, under these numbers.
     #[arg(long, value_delimiter = ',')]
     sockets: Vec<i32>,
+    /// In one process with others of this program.
+    #[arg(long)]
+    share_process: bool,
     /// The share of the agent's time.
     #[arg(long)]
     weight: u16,
@@ -120,6 +123,7 @@ fn ask<A: App>(arguments: &StubArguments, connection: BorrowedFd<'_>) -> Result<
         bytes: [*length as u64, news_bytes],
         memory: memory::<A>()?,
         weight: *weight,
+        share_process: arguments.share_process,
         silence: intake::silence::<A>(),
         at: serves.iter().map(ToString::to_string).collect(),
     });

@@ -89,11 +89,17 @@ const OF_MEMORY: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(Seal
 ///
 /// The kernel's error if it gives no file, or no mapping of it.
 pub fn shared_memory(bytes: usize) -> Result<(OwnedFd, &'static [AtomicU64]), Errno> {
+    let file = memory(bytes)?;
+    let words = map_words(file.as_fd(), bytes)?;
+    Ok((file, words))
+}
+
+/// The same without a mapping.
+pub(crate) fn memory(bytes: usize) -> Result<OwnedFd, Errno> {
     let file = sealable("cora-region")?;
     rustix::fs::ftruncate(&file, bytes as u64)?;
     fcntl_add_seals(&file, OF_MEMORY)?;
-    let words = map_words(file.as_fd(), bytes)?;
-    Ok((file, words))
+    Ok(file)
 }
 
 /// An unnamed, immutable file with these bytes.
@@ -123,6 +129,13 @@ pub(crate) fn left_file(number: i32) -> Result<OwnedFd, Errno> {
     rustix::io::fcntl_dupfd_cloexec(file, 3)
 }
 
+/// A file that this process inherited under this number, for a call.
+pub(crate) fn borrowed_file(number: i32) -> Option<BorrowedFd<'static>> {
+    // SAFETY: the number is only used to ask the kernel, which reports an error if it is not a
+    // file's.
+    (number > 2).then(|| unsafe { BorrowedFd::borrow_raw(number) })
+}
+
 fn sealable(name: &str) -> Result<OwnedFd, Errno> {
     rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
 }
@@ -147,16 +160,27 @@ pub fn inherited_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64
     map_words(file, bytes)
 }
 
+/// The first `bytes` of a file that the process which started this one made for it: that one is
+/// trusted with the length, since this one may not ask the kernel.
+pub(crate) fn given_memory(number: i32, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
+    map_sealed(borrowed_file(number).ok_or(Errno::BADF)?, bytes)
+}
+
 /// Maps the first `bytes` of a file, which has at least that length.
 fn map_words(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
     if !fcntl_get_seals(file)?.contains(OF_MEMORY) {
         return Err(Errno::PERM);
     }
+    map_sealed(file, bytes)
+}
+
+/// Maps the first `bytes` of a file, which keeps its length.
+fn map_sealed(file: BorrowedFd<'_>, bytes: usize) -> Result<&'static [AtomicU64], Errno> {
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
     let address = unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0)? };
     // SAFETY: `bytes` bytes at a page boundary, never unmapped; other processes write them too, so
-    // they are atomics. The seals guarantee that the file keeps its length.
+    // they are atomics. The file keeps its length.
     Ok(unsafe { std::slice::from_raw_parts(address.cast::<AtomicU64>(), bytes / 8) })
 }
 

@@ -14,7 +14,6 @@ use crate::durability::layout::Layout;
 use crate::durability::shared::SharedReplicas;
 use crate::ingress::clock::Clock;
 use crate::inspect::line::{self, Line};
-use crate::memory::futex::Waking;
 use crate::memory::map;
 use crate::memory::pages::Pages;
 use crate::memory::supply::Supply;
@@ -32,7 +31,7 @@ use crate::node::results::{account, export_rest, tell_all};
 use crate::node::worker::Worker;
 use crate::observe::account::Account;
 use crate::observe::ipfix::Exporter;
-use crate::options::RunOptions;
+use crate::options::{NicMode, RunOptions};
 use crate::process::child;
 use crate::process::log::{self, Part};
 use crate::{Program, RunError, SharedFutex};
@@ -189,7 +188,7 @@ pub(crate) fn host_half<A: App>(
         tell_attached(*shard, &region);
         // From here on this process ignores the previous region, if there was one.
         let beside = Beside { control: control.as_mut(), desk: desk.as_mut() };
-        let mut left = serve(&mut worker, &region, page, options.nic.waking(), beside)?;
+        let mut left = serve(&mut worker, &region, page, options.nic, beside)?;
         if let Left::Followed = left {
             left = read_rest(&mut worker, &region, page)?;
         }
@@ -323,10 +322,10 @@ fn serve<A: App>(
     worker: &mut Worker<A>,
     region: &Region,
     page: HostPage,
-    waking: Waking,
+    nic: NicMode,
     Beside { mut control, mut desk }: Beside<'_, A::Group>,
 ) -> Result<Left, RunError> {
-    let mut idle = Idle::default();
+    let mut idle = Idle::sleeping(nic.longest_sleep());
     let generation = region.identity().generation;
     let followed = || page.current() != generation;
     worker.half.offer_flows(!page.nic_stands_in());
@@ -375,7 +374,7 @@ fn serve<A: App>(
             let due_in = control.as_ref().map_or(Duration::MAX, |control| control.due_in());
             let due_in =
                 if worker.lacks_parts() || asked { due_in.min(LOOK_AGAIN) } else { due_in };
-            let bell = region.host_bell(waking);
+            let bell = region.host_bell(nic.waking());
             let slept = idle.wait_at_most(due_in, &bell, std::thread::yield_now, || {
                 Ok::<_, RunError>(worker.has_nothing()? && !followed())
             });

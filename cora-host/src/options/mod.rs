@@ -92,6 +92,11 @@ impl NicMode {
         !matches!(self, Self::Ethernet | Self::Agent)
     }
 
+    /// How long an idle host half sleeps at most. At an agent there may be many.
+    pub(crate) const fn longest_sleep(self) -> Duration {
+        Duration::from_millis(if matches!(self, Self::Agent) { 100 } else { 20 })
+    }
+
     /// How the process in the place of the NIC half wakes the host half: under another kernel it
     /// can't.
     pub(crate) const fn waking(self) -> Waking {
@@ -227,6 +232,10 @@ pub struct RunOptions {
     /// The share of the agent's time, beside those of other programs, from 1 to 100 [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(crate) weight: Option<u16>,
+    /// At the agent, share a process with others that attach this same program, so that hundreds
+    /// have room there. A half that hangs takes them along, and does not come back.
+    #[arg(long)]
+    pub(crate) share_process: bool,
     /// The server's sockets, which this process inherited under these numbers: for a server that
     /// starts this program.
     #[arg(long, value_name = "FD,…", value_delimiter = ',', hide = true)]
@@ -331,7 +340,7 @@ impl Run {
 
 /// Options that make a run write, silent, reachable or long, its ports, and its pages: huge ones
 /// may be reserved for only one run.
-const LEAVES_TRACES: [&str; 16] = [
+const LEAVES_TRACES: [&str; 17] = [
     "live",
     "messages",
     "control",
@@ -347,6 +356,7 @@ const LEAVES_TRACES: [&str; 16] = [
     "agent",
     "serves",
     "weight",
+    "share_process",
     "sockets",
 ];
 
@@ -467,8 +477,9 @@ impl RunOptions {
                 "--agent: say where the server is asked, by --serves udp:ADDRESS:PORT",
             ),
             (
-                self.agent.is_none() && (!self.serves.is_empty() || self.weight.is_some()),
-                "--serves and --weight are for --agent SOCKET",
+                self.agent.is_none()
+                    && (!self.serves.is_empty() || self.weight.is_some() || self.share_process),
+                "--serves, --weight and --share-process are for --agent SOCKET",
             ),
             (
                 self.shards > 1 && self.agent.is_some(),

@@ -25,6 +25,9 @@ pub(crate) const STUB_COMMAND: &str = "__attached";
 /// The argument that turns a program into its NIC half at an agent.
 pub(crate) const CONFINED_COMMAND: &str = "__confined";
 
+/// The argument that turns a program into a process with many of its NIC halves at an agent.
+pub(crate) const ROOMS_COMMAND: &str = "__rooms";
+
 /// The argument that turns a program into the agent of a local card.
 pub(crate) const LOCAL_COMMAND: &str = "__local-card";
 

@@ -19,6 +19,7 @@
 //! | `getrandom` | seeds of hash tables in the standard library |
 //! | `execve`, `nanosleep`: of an image or a static program | its beginning; sleeping where no futex works |
 //! | `set_tid_address`, `poll`, `arch_prctl`: of a static program | the beginning of its standard library |
+//! | `recvmsg` from one socket, `close`, `fcntl` for a flag: of one with many halves | the files of their regions |
 #![expect(unsafe_code, reason = "hands a filter to the kernel")]
 
 use std::os::raw::c_long;
@@ -60,8 +61,9 @@ enum Of {
     Process(u32),
     /// One that executes a NIC image next.
     Image,
-    /// One that executes a static program next, whose standard library begins first.
-    Program,
+    /// One that executes a static program next, whose standard library begins first. It gets files
+    /// by the socket with this number, if there is one.
+    Program(Option<u32>),
 }
 
 /// What a static program calls before its `main`: of its own thread and memory, and whether its
@@ -94,7 +96,15 @@ fn rules(of: Of) -> Vec<(c_long, May)> {
         Of::Image => {
             rules.extend([libc::SYS_execve, libc::SYS_nanosleep].map(|it| (it, May::Always)));
         }
-        Of::Program => rules.extend(BEGINNING.map(|it| (it, May::Always))),
+        Of::Program(socket) => {
+            rules.extend(BEGINNING.map(|it| (it, May::Always)));
+            if let Some(socket) = socket {
+                rules.push((libc::SYS_recvmsg, May::When(0, socket)));
+                rules.push((libc::SYS_close, May::Always));
+                // The standard library asks it before it closes, where assertions are on.
+                rules.push((libc::SYS_fcntl, May::When(1, libc::F_GETFD.cast_unsigned())));
+            }
+        }
     }
     let always = [
         libc::SYS_munmap,
@@ -134,9 +144,9 @@ impl Filter {
         Self(filter(Of::Image))
     }
 
-    /// For a process that executes a static program next.
-    pub(crate) fn of_program() -> Self {
-        Self(filter(Of::Program))
+    /// For a process that executes a static program next, and gets files by this socket, if any.
+    pub(crate) fn of_program(socket: Option<u32>) -> Self {
+        Self(filter(Of::Program(socket)))
     }
 
     /// Limits this process to its calls.

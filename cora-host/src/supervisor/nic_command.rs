@@ -82,6 +82,9 @@ fn at_agent(common: &Common, regions: &SharedFile, news: Option<&SharedFile>) ->
     }
     command.arg("--agent").arg(options.agent.as_deref().unwrap_or_else(|| Path::new("")));
     command.args(["--weight".to_owned(), options.weight.unwrap_or(1).to_string()]);
+    if options.share_process {
+        command.arg("--share-process");
+    }
     for at in &options.serves {
         command.args(["--serves".to_owned(), at.to_string()]);
     }

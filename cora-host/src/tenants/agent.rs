@@ -1,6 +1,5 @@
 //! The agent's loop: packets to tenants or past them, and one turn after the other.
 
-use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -18,8 +17,8 @@ use crate::ingress::ports::LiveWire;
 use crate::process::log::{self, LogOptions, Part};
 use crate::process::{cores, signals};
 use crate::tenants::book::Book;
-use crate::tenants::listener::{Listener, Rules, Wants, layout, refuse};
-use crate::tenants::process::Process;
+use crate::tenants::image::Images;
+use crate::tenants::listener::{Listener, Needs, Rules, Wants, layout, refuse};
 use crate::tenants::rounds::{Account, Accounts, Rounds};
 use crate::tenants::status::{AgentReport, TenantReport};
 use crate::tenants::tenant::{Brings, Fault, Stage, Tenant};
@@ -114,6 +113,9 @@ struct Agent {
     tenants: Vec<Option<Tenant>>,
     most: usize,
     rounds: Rounds,
+    images: Images,
+    /// Most bytes of memory for the states of a tenant.
+    memory: u64,
     looked: Instant,
     /// The part of tenants that is looked after next.
     part: usize,
@@ -142,6 +144,8 @@ impl Agent {
             tenants: Vec::new(),
             most: arguments.tenants.into(),
             rounds: Rounds::default(),
+            images: Images::default(),
+            memory: arguments.memory.saturating_mul(MIB),
             looked: Instant::now(),
             part: 0,
             passed: 0,
@@ -209,6 +213,11 @@ impl Agent {
         let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else {
             return Ok(false);
         };
+        if tenant.is_held_up() {
+            // It is looked after when the other one's turn is over.
+            rounds.rests(&mut tenant.account);
+            return Ok(true);
+        }
         match tenant.turn(ports) {
             Ok(true) if tenant.wants_turn() => {}
             // A turn that goes on is looked after below: until then the tenant wants no other.
@@ -226,9 +235,7 @@ impl Agent {
                 Wants::Tenants(client) => {
                     let _unheard = letter::send(&client, &self.report(), &[]);
                 }
-                Wants::Attach(brings, program, regions, memory) => {
-                    self.attach(*brings, (&program, regions, memory));
-                }
+                Wants::Attach(brings, needs) => self.attach(*brings, needs),
             }
         }
         self.part = (self.part + 1) % PARTS;
@@ -286,52 +293,58 @@ impl Agent {
     }
 
     /// Attaches a program, or tells its client why not.
-    fn attach(
-        &mut self,
-        brings: Brings,
-        (program, (regions, bytes), memory): (&std::fs::File, (OwnedFd, usize), u64),
-    ) {
-        let taken = brings.at.iter().find(|at| self.book.owner(&at.endpoint()).is_some());
-        let why = if let Some(at) = taken {
-            Some(format!("a program is attached before {at} already"))
-        } else if self.tenants.iter().flatten().count() >= self.most {
-            Some(format!("the agent has {} tenants, as many as it may: `--tenants`", self.most))
-        } else {
-            None
-        };
-        if let Some(why) = why {
-            return self.refuse(Some(&brings.connection), why);
-        }
-        let (name, at) = (brings.name.clone(), brings.at.clone());
+    fn attach(&mut self, brings: Brings, needs: Needs) {
         let client = brings.connection.try_clone();
-        let start = || Process::start(program, (regions.as_fd(), bytes), memory);
-        match Tenant::begin(brings, layout(), start) {
-            Ok(tenant) => {
-                let told: Vec<String> = at.iter().map(ToString::to_string).collect();
-                log::info(
-                    Part::Card,
-                    format_args!("`{name}` is attached before {}", told.join(", ")),
-                );
-                tenant.say(&Say::Attached { at: told });
-                let free = self.tenants.iter().position(Option::is_none);
-                let number = free.unwrap_or(self.tenants.len());
-                let endpoints: Vec<_> = at.iter().map(|at| at.endpoint()).collect();
-                self.book.enter(&endpoints, number);
-                match self.tenants.get_mut(number) {
-                    Some(place) => *place = Some(tenant),
-                    None => self.tenants.push(Some(tenant)),
-                }
+        let (name, at) = (brings.name.clone(), brings.at.clone());
+        let begun = self.may_attach(&brings, &needs).and_then(|()| {
+            let most = self.memory;
+            let begun = Tenant::begin(brings, layout(), |shares| {
+                if shares { self.images.enter(&needs, most) } else { needs.own_process() }
+            });
+            begun.map_err(|fault| match fault {
+                Fault::Breaks(why) => why,
+                Fault::Agents(error) => error.to_string(),
+            })
+        });
+        let tenant = match begun {
+            Ok(tenant) => tenant,
+            Err(why) => {
+                self.refused += 1;
+                client.iter().for_each(|client| refuse(client, why.clone()));
+                return;
             }
-            Err(Fault::Breaks(why)) => self.refuse(client.as_ref().ok(), why),
-            Err(Fault::Agents(error)) => self.refuse(client.as_ref().ok(), error.to_string()),
+        };
+        let told: Vec<String> = at.iter().map(ToString::to_string).collect();
+        log::info(Part::Card, format_args!("`{name}` is attached before {}", told.join(", ")));
+        tenant.say(&Say::Attached { at: told });
+        let free = self.tenants.iter().position(Option::is_none);
+        let number = free.unwrap_or(self.tenants.len());
+        let endpoints: Vec<_> = at.iter().map(|at| at.endpoint()).collect();
+        self.book.enter(&endpoints, number);
+        match self.tenants.get_mut(number) {
+            Some(place) => *place = Some(tenant),
+            None => self.tenants.push(Some(tenant)),
         }
     }
 
-    fn refuse(&mut self, client: Option<&OwnedFd>, why: String) {
-        self.refused += 1;
-        if let Some(client) = client {
-            refuse(client, why);
+    /// Whether there is a place for it; the error is a sentence.
+    fn may_attach(&self, brings: &Brings, needs: &Needs) -> Result<(), String> {
+        if let Some(at) = brings.at.iter().find(|at| self.book.owner(&at.endpoint()).is_some()) {
+            return Err(format!("a program is attached before {at} already"));
         }
+        if self.tenants.iter().flatten().count() >= self.most {
+            return Err(format!(
+                "the agent has {} tenants, as many as it may: `--tenants`",
+                self.most
+            ));
+        }
+        if brings.shares_process && self.images.is_banned(needs, &brings.at) {
+            return Err(
+                "its NIC half hung in a process that it shared: attach it without --share-process"
+                    .to_owned(),
+            );
+        }
+        Ok(())
     }
 
     /// A tenant did what none may: it is ended, and others go on.
@@ -342,6 +355,12 @@ impl Agent {
                 let name = self.tenant(number).map(|it| it.name.clone()).unwrap_or_default();
                 log::warn(Part::Card, format_args!("`{name}` is ended: {why}"));
                 self.ended += 1;
+                if let Some(tenant) = self.tenants.get(number).and_then(Option::as_ref)
+                    && let Some(image) = tenant.image()
+                {
+                    // The others of its process begin again without it.
+                    self.images.ban(image, &tenant.at);
+                }
                 self.leave(number, KILLED);
                 Ok(())
             }
@@ -354,6 +373,7 @@ impl Agent {
         self.rounds.forget(number);
         if let Some(mut tenant) = self.tenants.get_mut(number).and_then(Option::take) {
             tenant.end();
+            self.images.sweep();
             tenant.say(&Say::Ended { status });
             log::info(
                 Part::Card,

@@ -20,8 +20,10 @@ use crate::attach::proof::{Held, Namespace};
 use crate::control::socket::OwnFile;
 use crate::memory::map::Mapping;
 use crate::node::back::RING_BYTES;
+use crate::tenants::process::{Duty, Process};
 use crate::tenants::program;
 use crate::tenants::tenant::Brings;
+use crate::tenants::worker::Worker;
 
 /// Clients that have asked nothing yet, and how long they may take to.
 const MOST_CLIENTS: usize = 32;
@@ -52,8 +54,8 @@ pub(super) struct Rules {
 /// What a client wants.
 #[derive(Debug)]
 pub(super) enum Wants {
-    /// To be attached: what it brings, its program, its regions, and the memory for its states.
-    Attach(Box<Brings>, File, (OwnedFd, usize), u64),
+    /// To be attached: what it brings, and what its NIC half needs.
+    Attach(Box<Brings>, Needs),
     /// The counts of tenants.
     Tenants(OwnedFd),
 }
@@ -112,9 +114,8 @@ impl Listener {
                 Came::Packet(Ask::Tenants, _) => wants.push(Wants::Tenants(client)),
                 Came::Packet(Ask::Attach(attach), files) => {
                     match self.rules.check(attach, files, &client) {
-                        Ok((check, program, regions, memory)) => {
-                            let brings = Box::new(check(client));
-                            wants.push(Wants::Attach(brings, program, regions, memory));
+                        Ok((brings, needs)) => {
+                            wants.push(Wants::Attach(Box::new(brings(client)), needs));
                         }
                         Err(why) => refuse(&client, why),
                     }
@@ -131,8 +132,27 @@ pub(super) fn refuse(client: &OwnedFd, why: String) {
     let _unheard = letter::send(client, &Say::Refused { why }, &[]);
 }
 
+/// What a NIC half needs to begin.
+#[derive(Debug)]
+pub(super) struct Needs {
+    pub(super) program: File,
+    pub(super) regions: OwnedFd,
+    /// Bytes of regions.
+    pub(super) bytes: usize,
+    /// Bytes of memory for its states.
+    pub(super) memory: u64,
+}
+
+impl Needs {
+    /// Starts it in a process of its own.
+    pub(super) fn own_process(&self) -> Result<Worker, RunError> {
+        let duty = Duty::Half(self.regions.as_fd(), self.bytes);
+        Process::start(&self.program, duty, self.memory).map(Worker::Own)
+    }
+}
+
 /// A tenant's belongings, but for its connection.
-type Checked<F> = (F, File, (OwnedFd, usize), u64);
+type Checked<F> = (F, Needs);
 
 impl Rules {
     /// Checks all that a client brings.
@@ -142,7 +162,9 @@ impl Rules {
         files: Vec<OwnedFd>,
         client: &OwnedFd,
     ) -> Result<Checked<impl FnOnce(OwnedFd) -> Brings + use<>>, String> {
-        let Attach { layout: version, program, plan, bytes, memory, weight, silence, at } = attach;
+        let Attach { layout: version, program, plan, bytes, memory, weight, silence, at, .. } =
+            attach;
+        let shares_process = attach.share_process;
         if version != LAYOUT_VERSION {
             return Err(format!(
                 "the program is of another version of Cora than the agent: its regions have layout \
@@ -182,13 +204,15 @@ impl Rules {
             name,
             plan,
             weight,
+            shares_process,
             silence: silence.map(|every| every.max(1_000_000)),
             at,
             user,
             connection,
             memory: shared,
         };
-        Ok((brings, file, (regions, expected as usize), memory))
+        let needs = Needs { program: file, regions, bytes: expected as usize, memory };
+        Ok((brings, needs))
     }
 
     /// The addresses that these sockets prove. Each that is asked for must be among them.

@@ -18,6 +18,7 @@
 //! | [`agent`] | the agent's loop |
 //! | `book` | the tenant of each address, and of fragments |
 //! | `gate` | what a tenant may send |
+//! | `image` | a process with the NIC halves of many tenants |
 //! | `listener` | the socket at which programs are attached |
 //! | `process` | the process of a NIC half: its rights, its limits, its clock |
 //! | `program` | the file of a program: that it needs no loader |
@@ -25,10 +26,12 @@
 //! | `rounds` | whose turn it is, and how long it may be |
 //! | `status` | the counts of tenants, for an operator |
 //! | `tenant` | a program that is attached, and its turns |
+//! | `worker` | who works for a tenant |
 
 pub(crate) mod agent;
 mod book;
 mod gate;
+mod image;
 mod listener;
 mod process;
 mod program;
@@ -36,6 +39,7 @@ mod queue;
 mod rounds;
 mod status;
 mod tenant;
+mod worker;
 
 pub use agent::{AgentArguments, serve};
 pub use status::{AgentReport, TenantReport, ask};

@@ -18,7 +18,7 @@ use crate::RunError;
 use crate::memory::pages::Pages;
 use crate::process::child;
 use crate::process::log::{self, Source};
-use crate::process::nic_half::CONFINED_COMMAND;
+use crate::process::nic_half::{CONFINED_COMMAND, ROOMS_COMMAND};
 use crate::process::sandbox::Filter;
 
 /// The user and the group of nobody (systemd's `nobody`, Debian's `nogroup`).
@@ -27,6 +27,9 @@ const NOBODY: u32 = 65_534;
 /// Memory that a process has beside its states, in bytes: its program, its stack, its region.
 const BESIDE: u64 = 64 << 20;
 
+/// Descriptors that a process may have: those that it inherits may have high numbers.
+const MOST_FILES: u64 = 4096;
+
 /// A process at work.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -34,19 +37,34 @@ pub(super) struct Process {
     status: Option<u8>,
 }
 
+/// What a process is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Duty<'a> {
+    /// A NIC half on the regions in this file, which has so many bytes.
+    Half(BorrowedFd<'a>, usize),
+    /// Many NIC halves: they are told by this page, and get their regions by this socket.
+    Rooms(BorrowedFd<'a>, BorrowedFd<'a>),
+}
+
 impl Process {
-    /// Starts this program as the NIC half on the regions in this file, with so many bytes of
-    /// memory for its states.
-    pub(super) fn start(
-        program: &File,
-        (regions, bytes): (BorrowedFd<'_>, usize),
-        memory: u64,
-    ) -> Result<Self, RunError> {
+    /// Starts this program for a duty, with so many bytes of memory for states.
+    pub(super) fn start(program: &File, duty: Duty<'_>, memory: u64) -> Result<Self, RunError> {
         let mut command = Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()));
-        command.arg0("cora-tenant").arg(CONFINED_COMMAND);
-        command.arg(regions.as_raw_fd().to_string()).arg(bytes.to_string());
-        command.env_clear().stdout(Stdio::null()).current_dir("/");
-        child::gets(&mut command, &[regions]);
+        command.arg0("cora-tenant").env_clear().stdout(Stdio::null()).current_dir("/");
+        let socket = match duty {
+            Duty::Half(regions, bytes) => {
+                command.arg(CONFINED_COMMAND);
+                command.arg(regions.as_raw_fd().to_string()).arg(bytes.to_string());
+                child::gets(&mut command, &[regions]);
+                None
+            }
+            Duty::Rooms(page, socket) => {
+                command.arg(ROOMS_COMMAND);
+                command.arg(page.as_raw_fd().to_string()).arg(socket.as_raw_fd().to_string());
+                child::gets(&mut command, &[page, socket]);
+                u32::try_from(socket.as_raw_fd()).ok()
+            }
+        };
         log::read_words(&mut command, Source::TENANT, false);
         let most = memory.saturating_add(BESIDE);
         let is_root = geteuid().is_root();
@@ -55,7 +73,7 @@ impl Process {
                 (Resource::As, most),
                 (Resource::Core, 0),
                 (Resource::Fsize, 0),
-                (Resource::Nofile, 64),
+                (Resource::Nofile, MOST_FILES),
             ] {
                 setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
             }
@@ -63,7 +81,7 @@ impl Process {
         };
         // SAFETY: the closure only makes system calls, which are allowed between fork and exec.
         unsafe { command.pre_exec(prepare) };
-        let filter = Some(Filter::of_program());
+        let filter = Some(Filter::of_program(socket));
         let child = child::spawn_with(command, None, Pages::Small, filter)?;
         Ok(Self { child, status: None })
     }

@@ -1,8 +1,10 @@
 //! A program that is attached: its NIC half, its packets, and its turns.
 #![expect(unsafe_code, reason = "uses memory that is unmapped when the tenant leaves")]
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
@@ -10,7 +12,7 @@ use cora_core::key::Endpoint;
 use cora_core::packet::{Meta, Port};
 use cora_runtime::link::message::Stamp;
 use cora_runtime::link::region::{
-    HashSeed, Identity, NicStatus, Region, RegionLayout, generation, sleep, wake,
+    HashSeed, Identity, NicStatus, Region, RegionLayout, generation, sleep,
 };
 
 use crate::attach::address::ServedAt;
@@ -24,9 +26,10 @@ use crate::ingress::port_report::PortReport;
 use crate::ingress::ports::LiveWire;
 use crate::memory::map::Mapping;
 use crate::tenants::gate::{Gate, Gated};
-use crate::tenants::process::Process;
+use crate::tenants::image::Image;
 use crate::tenants::queue::Queue;
 use crate::tenants::rounds::Account;
+use crate::tenants::worker::Worker;
 use crate::{RunError, SharedFutex};
 
 /// How long others wait for a turn to end. A longer one goes on beside theirs.
@@ -38,8 +41,10 @@ const MOST_WAIT: Duration = Duration::from_secs(2);
 const MOST_START: Duration = Duration::from_secs(30);
 /// Debts of time outside of turns (ns) beyond which a tenant is ended.
 const MOST_OUTSIDE: i64 = 200_000_000;
+/// How often a half in a shared process moves at least: it is not woken by itself.
+const MOVES_EVERY: Duration = Duration::from_millis(400);
 /// Frames of output that are sent behind a turn, in bursts. More wait for the next one.
-const MOST_DRAINED: usize = 64;
+const MOST_DRAINED: usize = 4;
 
 /// What a tenant brings along.
 #[derive(Debug)]
@@ -47,6 +52,7 @@ pub(super) struct Brings {
     pub(super) name: String,
     pub(super) plan: u64,
     pub(super) weight: u16,
+    pub(super) shares_process: bool,
     pub(super) silence: Option<u64>,
     pub(super) at: Vec<ServedAt>,
     pub(super) user: u32,
@@ -115,8 +121,9 @@ pub(super) struct Tenant {
     pub(super) turns: u64,
     begun: Instant,
     looked: Instant,
+    last_turn: Instant,
     connection: OwnedFd,
-    process: Process,
+    worker: Worker,
     queue: Queue,
     gate: Gate,
     wire: WireEnd,
@@ -124,6 +131,8 @@ pub(super) struct Tenant {
     region: Region,
     layout: RegionLayout,
     given: Option<Given>,
+    /// Its NIC half has something to do that is no packet.
+    has_more: bool,
     /// The run's clock, once its supervisor has told the time.
     clock: Option<Clock>,
     /// Packets for it by port, and those that found no room.
@@ -142,13 +151,14 @@ pub(super) struct Tenant {
 }
 
 impl Tenant {
-    /// Starts its NIC half, by `start`.
+    /// Has `start` start its NIC half, which may share a process or not.
     pub(super) fn begin(
         brings: Brings,
         layout: RegionLayout,
-        start: impl FnOnce() -> Result<Process, RunError>,
+        start: impl FnOnce(bool) -> Result<Worker, RunError>,
     ) -> Result<Self, Fault> {
-        let Brings { name, plan, weight, silence, at, user, connection, memory } = brings;
+        let Brings { name, plan, weight, shares_process, silence, at, user, connection, memory } =
+            brings;
         // SAFETY: what is made of these words is in fields of the tenant alone, which are private,
         // and dropped with it, before the mappings.
         let regions = unsafe { memory[0].words() };
@@ -159,7 +169,7 @@ impl Tenant {
         let news = region_of(news_words, (plan, generation), &layout)?;
         // From its first round on it works in turns.
         region.give_turn(1);
-        let process = start()?;
+        let worker = start(shares_process)?;
         let endpoints: Vec<Endpoint> = at.iter().map(|at| at.endpoint()).collect();
         Ok(Self {
             name,
@@ -169,9 +179,11 @@ impl Tenant {
             stage: Stage::Starts,
             begun: Instant::now(),
             looked: Instant::now(),
+            last_turn: Instant::now(),
             turns: 1,
             connection,
-            process,
+            worker,
+            has_more: false,
             queue: Queue::new(),
             gate: Gate::of(endpoints),
             wire: WireEnd::new(&region.rings(), Entrance::Nic),
@@ -218,11 +230,22 @@ impl Tenant {
         }
     }
 
+    /// The process that it shares with others, if it does.
+    pub(super) fn image(&self) -> Option<&Rc<RefCell<Image>>> {
+        self.worker.image()
+    }
+
     /// Whether it can use a turn.
     pub(super) fn wants_turn(&self) -> bool {
         self.stage != Stage::Starts
             && self.given.is_none()
-            && (!self.queue.is_empty() || self.wire.holds())
+            && (!self.queue.is_empty() || self.wire.holds() || self.has_more)
+            && !self.worker.is_busy()
+    }
+
+    /// Whether its process works for somebody else now.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.worker.is_busy()
     }
 
     /// Whether a turn is under way.
@@ -250,11 +273,17 @@ impl Tenant {
             packets += 1;
         }
         self.wire.publish();
+        self.has_more = false;
         self.tell();
         self.turns += 1;
-        self.given = Some(Given { begun: Instant::now(), time: self.charged, packets });
+        if self.worker.image().is_some() {
+            // What its process did before was for others.
+            self.charged = self.worker.time();
+        }
+        self.last_turn = Instant::now();
+        self.given = Some(Given { begun: self.last_turn, time: self.charged, packets });
         self.region.give_turn(self.turns);
-        wake(&self.region.nic_bell(SharedFutex));
+        self.worker.call(&self.region);
         Ok(())
     }
 
@@ -279,9 +308,10 @@ impl Tenant {
         let is_over = self.has_ended_turn();
         self.drain(ports)?;
         let Some(given) = self.given else { return Ok(true) };
-        let time = self.process.time();
+        let time = self.worker.time();
         if is_over {
             self.given = None;
+            self.worker.rests();
             self.account.charge(time.saturating_sub(self.charged), given.packets);
             self.charged = self.charged.max(time);
         } else if time.saturating_sub(given.time) > MOST_TURN.as_nanos() as u64 {
@@ -294,12 +324,19 @@ impl Tenant {
         Ok(is_over)
     }
 
+    /// Sends its output. The agent's time for that is the tenant's, too.
     fn drain(&mut self, ports: &mut LiveWire) -> Result<(), Fault> {
-        let Self { wire, gate, .. } = self;
+        let Self { wire, gate, account, .. } = self;
+        let begun = Instant::now();
+        let mut any = false;
         for _ in 0..MOST_DRAINED {
             if !wire.drain(&mut Gated { ports, gate })? {
                 break;
             }
+            any = true;
+        }
+        if any {
+            account.charge(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), 0);
         }
         Ok(())
     }
@@ -311,7 +348,7 @@ impl Tenant {
         self.looked += passed;
         self.account.rests_for(self.account.share_of(passed, weights));
         self.hear()?;
-        if let Some(status) = self.process.look()? {
+        if let Some(status) = self.worker.look(&self.region)? {
             self.drain(ports)?;
             self.tell();
             let there = self.ports_there(ports);
@@ -324,14 +361,20 @@ impl Tenant {
             if self.clock.is_some() && matches!(status, Some(NicStatus::Ready | NicStatus::Running))
             {
                 self.stage = Stage::Works;
-                self.charged = self.process.time();
+                self.charged = self.worker.time();
             } else if self.begun.elapsed() > MOST_START {
                 return Err(Fault::Breaks(format!("it did not begin within {MOST_START:?}")));
             }
             return Ok(None);
         }
         if self.given.is_none() {
-            self.charge_outside()?;
+            if self.worker.image().is_none() {
+                self.charge_outside()?;
+            } else {
+                // Its host half rings in vain, and its supervisor wants to see it move.
+                self.has_more |= self.region.rings().back.waiting() > 0
+                    || self.last_turn.elapsed() > MOVES_EVERY;
+            }
             self.drain(ports)?;
         }
         if let (Some(every), Some(clock)) = (self.silence, self.clock)
@@ -339,8 +382,7 @@ impl Tenant {
             && self.stage == Stage::Works
             && self.wire.feed_silence(clock.now(), every)?
         {
-            self.wire.publish();
-            wake(&self.region.nic_bell(SharedFutex));
+            self.has_more = true;
         }
         self.tell();
         Ok(None)
@@ -348,7 +390,7 @@ impl Tenant {
 
     /// Work for its host half is done outside of turns, and costs as much.
     fn charge_outside(&mut self) -> Result<(), Fault> {
-        let time = self.process.time();
+        let time = self.worker.time();
         self.account.charge(time.saturating_sub(self.charged), 0);
         self.charged = self.charged.max(time);
         if self.account.debt() > MOST_OUTSIDE {
@@ -397,10 +439,7 @@ impl Tenant {
         }
         if self.stage == Stage::Ends && self.queue.is_empty() {
             let now = self.clock.map_or(0, Clock::now);
-            if self.wire.feed_end(now)? {
-                self.wire.publish();
-                wake(&self.region.nic_bell(SharedFutex));
-            }
+            self.has_more |= self.wire.feed_end(now)?;
         }
         Ok(())
     }
@@ -454,7 +493,7 @@ impl Tenant {
 
     /// Ends it. Packets that wait are dropped.
     pub(super) fn end(&mut self) {
-        self.process.end();
+        self.worker.end();
         self.full += self.queue.clear();
         self.tell();
     }

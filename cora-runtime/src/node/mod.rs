@@ -36,6 +36,32 @@ pub trait Inbox {
     fn release(&mut self);
 }
 
+/// What a process with many NIC halves is told: each is in a room with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A half begins.
+    Begin {
+        /// Its room.
+        room: u16,
+        /// The file of its regions, which may be closed behind that.
+        fd: i32,
+        /// Bytes of the file.
+        length: usize,
+    },
+    /// A half works until it has nothing to do.
+    Turn {
+        /// Its room.
+        room: u16,
+    },
+    /// The room becomes free, with all that the half had.
+    Leave {
+        /// The room.
+        room: u16,
+    },
+    /// The process ends.
+    End,
+}
+
 /// Why the loop ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeError {

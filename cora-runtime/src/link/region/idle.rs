@@ -23,15 +23,23 @@ const SLEEP: Duration = Duration::from_millis(20);
 pub struct Idle {
     looks: u32,
     yields: u32,
+    /// The longest sleep.
+    longest: Duration,
 }
 
 impl Default for Idle {
     fn default() -> Self {
-        Self { looks: 0, yields: *YIELDS.start() }
+        Self::sleeping(SLEEP)
     }
 }
 
 impl Idle {
+    /// With sleeps of this length at most.
+    #[must_use]
+    pub const fn sleeping(longest: Duration) -> Self {
+        Self { looks: 0, yields: *YIELDS.start(), longest }
+    }
+
     /// There was work.
     #[inline]
     pub const fn reset(&mut self) {
@@ -57,7 +65,7 @@ impl Idle {
         give_way: impl FnOnce(),
         nothing: impl FnOnce() -> Result<bool, E>,
     ) -> Result<bool, E> {
-        self.wait_at_most(SLEEP, bell, give_way, nothing)
+        self.wait_at_most(self.longest, bell, give_way, nothing)
     }
 
     /// The same for a side with something to do after this time. A sleep may be shorter.
@@ -72,7 +80,7 @@ impl Idle {
             self.pause(give_way);
             return Ok(false);
         }
-        let woken = sleep(bell, at_most.min(SLEEP), nothing)?;
+        let woken = sleep(bell, at_most.min(self.longest), nothing)?;
         match woken {
             Woken::Work => {}
             Woken::Bell => self.yields = (self.yields * 2).min(*YIELDS.end()),

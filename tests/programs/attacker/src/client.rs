@@ -80,6 +80,7 @@ pub(crate) fn ask(words: &[String]) -> ExitCode {
         "bytes": [bytes, bytes],
         "memory": if way == "greedy" { u64::MAX } else { 1 << 20 },
         "weight": 1,
+        "share_process": false,
         "silence": null,
         // That of the victim, of which it has no socket.
         "at": if stolen { vec![format!("udp:{}", rest[0])] } else { Vec::new() },

@@ -1,0 +1,159 @@
+//! Many NIC halves of one program in one process, on the machine of the host: each has a region and
+//! a memory of its own, and works when it is told to.
+#![expect(unsafe_code, reason = "unmaps the memory of halves that have left")]
+
+extern crate alloc;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::AtomicU64;
+
+use cora_core::app::App;
+use cora_core::state::{Line, OutOfMemory};
+use cora_runtime::exec::burst::BURST_BYTES;
+use cora_runtime::link::region::NicStatus;
+use cora_runtime::nic_half::NicHalf;
+use cora_runtime::node::{Egress as _, NicLoop, Order};
+
+use crate::link::RegionEnds;
+use crate::serve::{Round, Server, attach, broken, make_half_of, map, no_memory};
+use crate::sys;
+
+/// Most rounds of a turn.
+const MOST_ROUNDS: u32 = 512;
+
+/// A half in its room. What it is made of is dropped before the memory is unmapped.
+struct Room<A: App> {
+    half: Option<Box<NicHalf<A>>>,
+    server: Option<Server<A>>,
+    words: &'static [AtomicU64],
+    memory: Vec<(usize, usize)>,
+}
+
+/// Serves the halves of this program that `next` tells of, until it tells of the end.
+pub fn serve_many<A: App>(next: &mut dyn FnMut() -> Order) {
+    let mut rooms: Vec<Option<Room<A>>> = Vec::new();
+    let mut buffer = alloc::vec![0; BURST_BYTES];
+    loop {
+        match next() {
+            Order::Begin { room, fd, length } => {
+                let number = usize::from(room);
+                if rooms.len() <= number {
+                    rooms.resize_with(number + 1, || None);
+                }
+                if let Some(place) = rooms.get_mut(number) {
+                    *place = Room::begin(fd, length);
+                }
+            }
+            Order::Turn { room } => {
+                if let Some(place) = rooms.get_mut(usize::from(room))
+                    && let Some(half) = place
+                    && half.turn(&mut buffer).is_err()
+                {
+                    // It has told its region why, or that it is over.
+                    half.leave();
+                }
+            }
+            Order::Leave { room } => {
+                if let Some(place) = rooms.get_mut(usize::from(room)) {
+                    *place = None;
+                }
+            }
+            Order::End => return,
+        }
+    }
+}
+
+/// The half is over, well or not.
+struct Over;
+
+impl<A: App> Room<A> {
+    /// A half on the regions in this file; `None` if it can't begin.
+    fn begin(fd: i32, length: usize) -> Option<Self> {
+        let words = map(fd, length)?;
+        let mut begun = Self { half: None, server: None, words, memory: Vec::new() };
+        let region = attach::<A>(words).ok()?;
+        let memory = &mut begun.memory;
+        let made = make_half_of::<A>(&region, &mut |bytes, resident| {
+            let lines = sys::map_private(bytes, resident);
+            let lines = lines.ok_or(OutOfMemory { asked: bytes, left: 0 })?;
+            memory.push((lines.as_ptr().addr(), lines.len() * Line::BYTES));
+            Ok(lines)
+        });
+        match made {
+            Ok(half) => begun.half = Some(Box::new(half)),
+            Err(error) => {
+                let _status = no_memory(&region, &error);
+                return None;
+            }
+        }
+        begun.enter(NicLoop::new(), 0).ok()?;
+        Some(begun)
+    }
+
+    /// Goes to the current region.
+    fn enter(&mut self, rounds: NicLoop<A>, host_away: u64) -> Result<(), Over> {
+        let region = attach::<A>(self.words).map_err(|_status| Over)?;
+        let ends = RegionEnds::new(&region, self.words, host_away);
+        region.set_nic_status(NicStatus::Ready);
+        let mut server = Server { region, ends, rounds, beat: 0 };
+        if let Some(half) = &mut self.half {
+            server.begin(half);
+        }
+        self.server = Some(server);
+        Ok(())
+    }
+
+    /// Works until there is nothing to do, or for so many rounds: a host that sends without end
+    /// holds nobody up.
+    fn turn(&mut self, buffer: &mut [u8]) -> Result<(), Over> {
+        for _ in 0..MOST_ROUNDS {
+            let (Some(half), Some(server)) = (&mut self.half, &mut self.server) else {
+                return Err(Over);
+            };
+            match server.round(half, buffer) {
+                Ok(Round::Busy) => {}
+                Ok(Round::Idle(turn)) => {
+                    server.ends.out.end_turn(turn);
+                    return Ok(());
+                }
+                Ok(Round::Followed) => {
+                    let away = server.ends.out.host_away();
+                    let rounds = server.rounds.with_another_host();
+                    self.enter(rounds, away)?;
+                }
+                Ok(Round::Over) => {
+                    server.region.set_nic_status(NicStatus::Done);
+                    server.ends.out.end_turn(server.region.turn());
+                    return Err(Over);
+                }
+                Err(error) => {
+                    let _status = broken(&server.region, &error);
+                    server.ends.out.end_turn(server.region.turn());
+                    return Err(Over);
+                }
+            }
+        }
+        if let Some(server) = &self.server {
+            server.ends.out.end_turn(server.region.turn());
+        }
+        Ok(())
+    }
+
+    /// Nothing is left of it but its region, until it is told to leave.
+    fn leave(&mut self) {
+        (self.half, self.server) = (None, None);
+    }
+}
+
+impl<A: App> Drop for Room<A> {
+    fn drop(&mut self) {
+        self.leave();
+        for (address, bytes) in self.memory.drain(..) {
+            // SAFETY: the half had this memory, and was dropped above. It was never elsewhere.
+            unsafe { sys::unmap(address, bytes) };
+        }
+        // SAFETY: the same of the server, which had the regions.
+        unsafe { sys::unmap(self.words.as_ptr().addr(), size_of_val(self.words)) };
+    }
+}
