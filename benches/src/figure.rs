@@ -53,6 +53,11 @@ impl Figure {
         }
     }
 
+    /// Converts times to microseconds.
+    pub(crate) fn in_micros(self) -> Self {
+        Self { cora: self.cora / 1e3, baseline: self.baseline / 1e3, unit: "us", ..self }
+    }
+
     /// Converts times to rates: more is better.
     pub(crate) fn into_rates(self) -> Self {
         self.per(1e3, "M/s")

@@ -28,6 +28,7 @@
 //! | `punt` | time of a punt's round trip |
 //! | `instructions` | the examples against the loops in instructions, at both sides |
 //! | `examples` | the traffic and configuration of each example |
+//! | `tenants` | tenants of an agent: their shares of its time, and how long their packets wait |
 //! | `shards` | several shards against one, every example |
 //! | `additive` | both halves with dealt buckets against each by itself |
 //! | `adaptation` | benefit of moving flows while traffic changes |
@@ -70,6 +71,7 @@ mod replicated;
 mod ring;
 mod shards;
 mod table;
+mod tenants;
 mod traffic;
 mod turns;
 
@@ -88,8 +90,8 @@ struct Arguments {
     /// Print one JSON object per figure instead of a table.
     #[arg(long)]
     json: bool,
-    /// Only figures with this prefix.
-    #[arg(long, value_name = "NAME", default_value = "")]
+    /// Only figures with one of these prefixes.
+    #[arg(long, value_name = "NAME,…", default_value = "")]
     only: String,
     /// The HTML file for a drawing of the figures.
     #[arg(long, value_name = "FILE")]
@@ -103,6 +105,9 @@ struct Arguments {
     /// The directory of the example that is built under the plan `nic-only`.
     #[arg(long, value_name = "DIRECTORY")]
     nic_only: Option<PathBuf>,
+    /// The directory of the static program that is attached at an agent.
+    #[arg(long, value_name = "DIRECTORY")]
+    confined: Option<PathBuf>,
     /// The directory of the examples that are built under the plan `split`.
     #[arg(long, value_name = "DIRECTORY")]
     split: Option<PathBuf>,
@@ -188,7 +193,10 @@ fn main() -> std::io::Result<()> {
         println!("{}", figure.line(arguments.json));
         figures.push(figure);
     };
-    let wanted = |name: &str| name.starts_with(&arguments.only) || arguments.only.starts_with(name);
+    let wanted = |name: &str| {
+        let mut each = arguments.only.split(',');
+        each.any(|only| name.starts_with(only) || only.starts_with(name))
+    };
     if wanted("ring") {
         ring::run(arguments.quick, &mut tell);
     }
@@ -218,6 +226,9 @@ fn main() -> std::io::Result<()> {
     }
     if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(cache::NAME)) {
         cache::run(programs, arguments.quick, &mut tell)?;
+    }
+    if let Some(programs) = arguments.confined.as_deref().filter(|_| wanted(tenants::NAME)) {
+        tenants::run(programs, arguments.quick, &mut tell)?;
     }
     let both = arguments.programs.as_deref().zip(arguments.split.as_deref());
     if let Some((host_only, split)) = both.filter(|_| wanted(replicated::NAME)) {

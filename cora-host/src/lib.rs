@@ -96,6 +96,7 @@ pub mod parts {
     pub use crate::node::half::{configure, region_layout};
     pub use crate::node::worker::Worker;
     pub use crate::options::peer::Peer;
+    pub use crate::tenants::Agent;
 }
 
 use cora_runtime::node::Order;

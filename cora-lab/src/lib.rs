@@ -15,6 +15,7 @@
 //! | [`site`] | the namespaces of a trial, their addresses and routes |
 //! | [`function`] | the network functions, and the kernel's rules that do the same |
 //! | [`limits`] | programs that hold sources to a limit, and nftables' rules of the same limit |
+//! | [`sockets`] | servers with programs before their sockets, and without |
 //! | [`middle`] | the box in the middle |
 //! | [`checks`] | the programs' actions, and the results that they see |
 //! | [`capture`] | captures on both sides of the middle, and the packets' fate in between |
@@ -34,6 +35,7 @@ pub mod limits;
 pub mod middle;
 pub mod program;
 pub mod site;
+pub mod sockets;
 pub mod trial;
 pub mod verdict;
 pub mod wires;

@@ -1,7 +1,10 @@
 //! `cora-lab FUNCTION=PROGRAM…`: real programs through Cora's, and through the kernel in its place;
-//! `cora-lab wires NAME=PROGRAM…`: frames a second. Needs root.
+//! `cora-lab wires NAME=PROGRAM…`: frames a second; `cora-lab sockets NAME=PROGRAM…`: programs before
+//! servers' sockets. Needs root.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cora_lab::function::Function;
@@ -12,10 +15,15 @@ use cora_lab::verdict::{Agree, Table, to_json};
 
 const USAGE: &str = "usage: cora-lab [--quick] [--json] [--ports tap|packet|xdp] [--seed N] [--out DIRECTORY] FUNCTION=PROGRAM…";
 
+const USAGE_OF_SOCKETS: &str = "usage: cora-lab sockets [--quick] [--json] cargo-cora=FILE cache=FILE token=FILE echoes=FILE clients=FILE";
+
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1).peekable();
-    let done = if words.next_if(|word| word == "wires").is_some() {
+    let mut is = |name: &str| words.next_if(|word| word == name).is_some();
+    let done = if is("wires") {
         cora_lab::wires::command::wires(words).map(|()| true)
+    } else if is("sockets") {
+        sockets(words)
     } else {
         lab(words)
     };
@@ -38,6 +46,36 @@ fn lab(words: impl Iterator<Item = String>) -> Result<bool, String> {
     } else {
         Table(&rows).to_string()
     };
+    writeln!(std::io::stdout(), "{text}").map_err(|error| format!("standard output: {error}"))?;
+    Ok(rows.iter().all(|row| row.agree != Agree::No))
+}
+
+/// Tries programs before servers' sockets. Returns whether nothing disagrees.
+fn sockets(words: impl Iterator<Item = String>) -> Result<bool, String> {
+    let directory = std::env::temp_dir().join(format!("cora-sockets-{}", std::process::id()));
+    let (mut programs, mut json, mut quick) = (BTreeMap::new(), false, false);
+    for word in words {
+        match (word.as_str(), word.split_once('=')) {
+            ("--quick", _) => quick = true,
+            ("--json", _) => json = true,
+            (_, Some((name, path))) => drop(programs.insert(name.to_owned(), PathBuf::from(path))),
+            _ => return Err(USAGE_OF_SOCKETS.to_owned()),
+        }
+    }
+    let mut program = |name: &str| programs.remove(name).ok_or(USAGE_OF_SOCKETS);
+    let request = cora_lab::sockets::Request {
+        command: program("cargo-cora")?,
+        cache: program("cache")?,
+        token: program("token")?,
+        echoes: program("echoes")?,
+        clients: program("clients")?,
+        quick,
+        directory,
+    };
+    let rows = cora_lab::sockets::run(&request);
+    let _removed = std::fs::remove_dir_all(&request.directory);
+    let rows = rows?;
+    let text = if json { to_json(&rows, "tap", 1).to_string() } else { Table(&rows).to_string() };
     writeln!(std::io::stdout(), "{text}").map_err(|error| format!("standard output: {error}"))?;
     Ok(rows.iter().all(|row| row.agree != Agree::No))
 }

@@ -156,20 +156,28 @@ impl Service {
         format!("{} ended with {code:?}: {} {}", self.shown, said.trim(), told.trim())
     }
 
+    /// Waits until it ends by itself. Returns its output.
+    ///
+    /// # Errors
+    /// When it doesn't end in time.
+    pub fn end(mut self, limit: Duration) -> Result<Output> {
+        if !self.wait(limit) {
+            return Err(format!("after {limit:?} still running: {}", self.shown));
+        }
+        let stdout = self.stdout.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        Ok(Output { code: self.code, stdout, stderr: self.told() })
+    }
+
     /// Interrupts it, as ctrl-C does, and waits for its end. Returns its output.
     ///
     /// # Errors
     /// When it doesn't end in time.
-    pub fn interrupt(mut self, limit: Duration) -> Result<Output> {
+    pub fn interrupt(self, limit: Duration) -> Result<Output> {
         if let Some(pid) = Pid::from_raw(self.id().cast_signed()) {
             // It may have ended already.
             let _sent = kill_process(pid, Signal::INT);
         }
-        if !self.wait(limit) {
-            return Err(format!("{limit:?} after an interrupt still running: {}", self.shown));
-        }
-        let stdout = self.stdout.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
-        Ok(Output { code: self.code, stdout, stderr: self.told() })
+        self.end(limit).map_err(|why| format!("interrupted: {why}"))
     }
 
     /// Interrupts a service that has to end in good order; an error calls it `name`.

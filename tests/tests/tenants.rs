@@ -8,7 +8,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use cora_tests::process::{Ended, child, children, run, send, start, wait_until};
-use cora_tests::shared_nic::{Attached, PlainServer, SharedNic, client};
+use cora_tests::shared_nic::{
+    Attached, SharedNic, client, end, plain_server, shared_nic, tenant, wait_for,
+};
 use cora_tests::site::SOON;
 use cora_tests::tell;
 use cora_tests::workshop::{confined, is_full, program, room};
@@ -24,7 +26,7 @@ const AT_ATTACKER: &str = "udp:10.78.0.1:7100";
 
 /// An agent; `None` if this machine can't have the networks.
 fn nic(label: &str, words: &[&str]) -> Option<SharedNic> {
-    match SharedNic::build(label, words) {
+    match shared_nic(label, words) {
         Ok(nic) => Some(nic),
         Err(why) => {
             tell(&format!("SKIPPED tenants {label}: {why}"));
@@ -84,7 +86,7 @@ fn ask_steadily(socket: &UdpSocket, numbers: std::ops::Range<u64>) -> Vec<Durati
 #[test]
 fn a_program_answers_in_its_servers_place_and_packets_pass_by_without_it() {
     let Some(nic) = nic("tn", &[]) else { return };
-    let _server = PlainServer::start(&nic.inside, SERVER);
+    let _server = plain_server(&nic.inside, SERVER);
     let socket = client(&nic.outside, SERVER);
     let asked = question(1, 3);
     assert_eq!(ask(&socket, &asked), Some(plain(&asked)), "nobody is attached");
@@ -92,8 +94,8 @@ fn a_program_answers_in_its_servers_place_and_packets_pass_by_without_it() {
     let salt = room("tenants-salt").join("salt.txt");
     std::fs::write(&salt, "0").unwrap();
     let config = format!("Salt={}", salt.display());
-    let attached = nic.attach(confined("echoes"), &[AT], &["--config", &config]);
-    nic.wait_for(AT);
+    let attached = Attached::before(&nic, confined("echoes"), &[AT], &["--config", &config]);
+    wait_for(&nic, AT);
     assert_eq!(ask(&socket, &asked), Some(answer(1, 3, 0)));
     // What is no question of the program is the server's to answer: in fragments, too.
     for words in [b"what is this?".to_vec(), vec![7; 4_000]] {
@@ -106,27 +108,27 @@ fn a_program_answers_in_its_servers_place_and_packets_pass_by_without_it() {
     assert_eq!(ask(&socket, &asked), Some(answer(1, 3, 12_345)));
 
     // Its supervisor is killed: the connection closes, and packets pass by.
-    attached.kill();
+    drop(attached);
     let passes = || ask(&socket, &asked) == Some(plain(&asked));
     assert!(wait_until(SOON, passes), "{}", nic.log());
-    let attached = nic.attach(confined("echoes"), &[AT], &[]);
-    nic.wait_for(AT);
+    let attached = Attached::before(&nic, confined("echoes"), &[AT], &[]);
+    wait_for(&nic, AT);
     assert_eq!(ask(&socket, &asked), Some(answer(1, 3, 0)));
     let (report, log) = attached.end();
     assert_eq!(report["outcomes"]["done"], 1, "{report:#}\n{log}");
     assert_eq!((&report["packets_in"], &report["packets_out"]), (&1.into(), &1.into()));
     assert_eq!(ask(&socket, &asked), Some(plain(&asked)));
-    let (agent, log) = nic.end();
+    let (agent, log) = end(nic);
     assert_eq!((&agent["ended"], &agent["refused"]), (&0.into(), &0.into()), "{log}");
 }
 
 #[test]
 fn halves_that_die_come_back() {
     let Some(nic) = nic("td", &[]) else { return };
-    let _server = PlainServer::start(&nic.inside, SERVER);
+    let _server = plain_server(&nic.inside, SERVER);
     let socket = client(&nic.outside, SERVER);
-    let attached = nic.attach(confined("echoes"), &[AT], &[]);
-    nic.wait_for(AT);
+    let attached = Attached::before(&nic, confined("echoes"), &[AT], &[]);
+    wait_for(&nic, AT);
     let asked = question(5, 2);
     let answers = || ask(&socket, &asked) == Some(answer(5, 2, 0));
     assert!(answers());
@@ -143,7 +145,7 @@ fn halves_that_die_come_back() {
     let (report, log) = attached.end();
     assert_eq!(report["restarts"]["NIC"], 1, "{report:#}\n{log}");
     assert_eq!(report["restarts"]["host"], 1, "{report:#}\n{log}");
-    nic.end();
+    end(nic);
 }
 
 /// An attacker, which goes this way; its addresses are those of the other test.
@@ -165,7 +167,7 @@ fn refused(command: &mut Command) -> String {
 #[test]
 fn nobody_is_attached_to_what_he_does_not_hold() {
     let Some(nic) = nic("th", &["--tenants", "1"]) else { return };
-    let _servers = [SERVER, OTHER].map(|server| PlainServer::start(&nic.inside, server));
+    let _servers = [SERVER, OTHER].map(|server| plain_server(&nic.inside, server));
     for (way, why) in [
         ("steal", "no socket that came along is bound to udp:10.78.0.1:7001"),
         ("bare", "1 to 8 sockets"),
@@ -188,19 +190,19 @@ fn nobody_is_attached_to_what_he_does_not_hold() {
         assert_eq!(ended.code, Some(1), "{}", ended.stderr);
         assert!(ended.stderr.contains(why), "{why}: {}", ended.stderr);
     };
-    let nowhere = nic.attach(confined("echoes"), &["udp:10.78.0.1:9"], &[]);
+    let nowhere = Attached::before(&nic, confined("echoes"), &["udp:10.78.0.1:9"], &[]);
     refuses(nowhere, "no socket is bound to udp:10.78.0.1:9 in this network namespace");
-    refuses(nic.attach(program("echoes"), &[AT], &[]), "needs a loader");
-    let attached = nic.attach(confined("echoes"), &[AT], &[]);
-    nic.wait_for(AT);
+    refuses(Attached::before(&nic, program("echoes"), &[AT], &[]), "needs a loader");
+    let attached = Attached::before(&nic, confined("echoes"), &[AT], &[]);
+    wait_for(&nic, AT);
     refuses(
-        nic.attach(confined("echoes"), &[AT], &[]),
+        Attached::before(&nic, confined("echoes"), &[AT], &[]),
         "attached before udp:10.78.0.1:7001 already",
     );
-    refuses(nic.attach(confined("echoes"), &[AT_OTHER], &[]), "as many as it may");
+    refuses(Attached::before(&nic, confined("echoes"), &[AT_OTHER], &[]), "as many as it may");
     let (report, _) = attached.end();
     assert_eq!(report["packets_in"], 0, "{report:#}");
-    let (agent, log) = nic.end();
+    let (agent, log) = end(nic);
     assert_eq!((&agent["ended"], &agent["refused"]), (&0.into(), &2.into()), "{log}");
 }
 
@@ -225,9 +227,9 @@ const WAYS: [(&str, Option<u8>, &str); 13] = [
 #[test]
 fn a_tenant_harms_nobody() {
     let Some(nic) = nic("ta", &[]) else { return };
-    let _server = PlainServer::start(&nic.inside, SERVER);
-    let attached = nic.attach(confined("echoes"), &[AT], &[]);
-    nic.wait_for(AT);
+    let _server = plain_server(&nic.inside, SERVER);
+    let attached = Attached::before(&nic, confined("echoes"), &[AT], &[]);
+    wait_for(&nic, AT);
     let socket = client(&nic.outside, SERVER);
     let own = socket.local_addr().unwrap().to_string();
     let to_attacker = client(&nic.outside, ATTACKER);
@@ -245,7 +247,7 @@ fn a_tenant_harms_nobody() {
                     let _sent = to_attacker.send(&[1; 20]);
                     std::thread::sleep(Duration::from_millis(3));
                 }
-                nic.tenant(AT_ATTACKER)
+                tenant(&nic, AT_ATTACKER)
             });
             let loud = p99(ask_steadily(&socket, number..number + questions));
             tell(&format!("{way}: p99 {quiet:?} alone, {loud:?} beside it"));
@@ -264,8 +266,8 @@ fn a_tenant_harms_nobody() {
             assert_eq!(forged > 0, way == "forge", "{way}: {counts}");
             running.kill();
         }
-        let is_gone = || nic.tenant(AT_ATTACKER).is_none();
-        assert!(wait_until(SOON, is_gone), "{way}: {:#}", nic.tenants());
+        let is_gone = || tenant(&nic, AT_ATTACKER).is_none();
+        assert!(wait_until(SOON, is_gone), "{way}: {:#}", nic.tenants().unwrap());
         assert!(nic.log().contains(why), "{way}: {}", nic.log());
     }
     // Nobody spoke to the client in the name of its server.
@@ -274,7 +276,7 @@ fn a_tenant_harms_nobody() {
     let (report, log) = attached.end();
     assert_eq!(report["outcomes"]["done"], number, "{report:#}\n{log}");
     assert_eq!(report["restarts"]["NIC"], 0, "{report:#}");
-    nic.end();
+    end(nic);
 }
 
 fn p99(mut all: Vec<Duration>) -> Duration {
@@ -288,10 +290,11 @@ fn tenants_get_their_shares_of_the_time() {
     let Some(nic) = nic("ts", &[]) else { return };
     let wants = [(7001, 1_u64, 2_000), (7002, 2, 200), (7003, 1, 20_000)];
     let runs = wants.map(|(port, weight, _)| {
-        let server = PlainServer::start(&nic.inside, &format!("10.78.0.1:{port}"));
+        let server = plain_server(&nic.inside, &format!("10.78.0.1:{port}"));
         let at = format!("udp:10.78.0.1:{port}");
-        let attached = nic.attach(confined("echoes"), &[&at], &["--weight", &weight.to_string()]);
-        nic.wait_for(&at);
+        let attached =
+            Attached::before(&nic, confined("echoes"), &[&at], &["--weight", &weight.to_string()]);
+        wait_for(&nic, &at);
         (server, attached)
     });
     let ends = Instant::now() + Duration::from_secs(if is_full() { 20 } else { 4 });
@@ -310,7 +313,7 @@ fn tenants_get_their_shares_of_the_time() {
         }
     });
     let spent = wants.map(|(port, ..)| {
-        let counts = nic.tenant(&format!("udp:10.78.0.1:{port}")).unwrap();
+        let counts = tenant(&nic, &format!("udp:10.78.0.1:{port}")).unwrap();
         tell(&format!("{port}: {counts}"));
         counts["busy_ns"].as_u64().unwrap()
     });
@@ -322,20 +325,20 @@ fn tenants_get_their_shares_of_the_time() {
     for (_, attached) in runs {
         attached.end();
     }
-    nic.end();
+    end(nic);
 }
 
 #[test]
 fn a_server_at_all_addresses_says_which_one() {
     let Some(nic) = nic("tw", &[]) else { return };
-    let _server = PlainServer::start(&nic.inside, "0.0.0.0:7001");
-    let attached = nic.attach(confined("echoes"), &[AT], &[]);
-    nic.wait_for(AT);
+    let _server = plain_server(&nic.inside, "0.0.0.0:7001");
+    let attached = Attached::before(&nic, confined("echoes"), &[AT], &[]);
+    wait_for(&nic, AT);
     let socket = client(&nic.outside, SERVER);
     assert_eq!(ask(&socket, &question(1, 1)), Some(answer(1, 1, 0)));
-    assert_eq!(nic.tenant(AT).unwrap()["at"], serde_json::json!([AT]));
+    assert_eq!(tenant(&nic, AT).unwrap()["at"], serde_json::json!([AT]));
     attached.end();
-    nic.end();
+    end(nic);
 }
 
 #[test]
@@ -356,15 +359,14 @@ fn tenants_of_one_program_share_a_process() {
     let all: Vec<_> = (7001..7005).map(|port| format!("10.78.0.1:{port}")).collect();
     let attach = |server: &String| {
         let at = format!("udp:{server}");
-        let attached = nic.attach(confined("echoes"), &[&at], &["--share-process"]);
-        nic.wait_for(&at);
+        let attached = Attached::before(&nic, confined("echoes"), &[&at], &["--share-process"]);
+        wait_for(&nic, &at);
         attached
     };
-    let _servers: Vec<_> =
-        all.iter().map(|server| PlainServer::start(&nic.inside, server)).collect();
+    let _servers: Vec<_> = all.iter().map(|server| plain_server(&nic.inside, server)).collect();
     let runs: Vec<Attached> = all.iter().map(attach).collect();
     let sockets: Vec<_> = all.iter().map(|server| client(&nic.outside, server)).collect();
-    assert_eq!(halves(&nic), 1, "{:#}", nic.tenants());
+    assert_eq!(halves(&nic), 1, "{:#}", nic.tenants().unwrap());
     for number in 0..200 {
         let socket = &sockets[number as usize % 4];
         assert_eq!(ask(socket, &question(number, 7)), Some(answer(number, 7, 0)));
@@ -389,7 +391,7 @@ fn tenants_of_one_program_share_a_process() {
         assert_eq!(report["restarts"]["NIC"], 1, "{report:#}\n{log}");
     }
     assert!(wait_until(SOON, || halves(&nic) == 0), "{}", nic.log());
-    nic.end();
+    end(nic);
 }
 
 /// Processes of NIC halves at an agent.

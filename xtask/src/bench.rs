@@ -51,6 +51,9 @@ const SERVED: [&str; 1] = ["transactions"];
 const PARTICIPANT: &str = "participant";
 /// The example before memcached, and its figures.
 const CACHE: [&str; 1] = ["cache"];
+/// The program of many tenants, and its figures.
+const ATTACHED: [&str; 1] = ["echoes"];
+const TENANTS: &str = "tenants";
 /// Parts that are measured without any program.
 const PARTS: [&str; 3] = ["ring", "table", "messages"];
 /// The example with other replicated stores beside it, and its figures.
@@ -68,10 +71,16 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let dpdk = need::peers().unwrap_or_else(|| "none".to_owned());
     let room = target("bench");
     let only = words.iter().skip_while(|word| *word != "--only").nth(1).map_or("", String::as_str);
-    let needs = |group: &str| only.starts_with(group) || group.starts_with(only);
-    let is_one_of = |groups: &[&str]| groups.iter().any(|group| only.starts_with(group));
-    let needs_none = is_one_of(&[ADDITIVE, LINK, PARTICIPANT, CACHE[0]]) || is_one_of(&PARTS);
-    let needs_others = !needs_none && !is_one_of(&[SHARDS, REPLICATED]);
+    let each = || only.split(',');
+    let needs = |group: &str| each().any(|only| only.starts_with(group) || group.starts_with(only));
+    let are_of =
+        |groups: &[&str]| each().all(|only| groups.iter().any(|group| only.starts_with(group)));
+    let alone = [ADDITIVE, LINK, PARTICIPANT, CACHE[0], TENANTS];
+    let without: Vec<&str> = alone.into_iter().chain(PARTS).collect();
+    let needs_none = are_of(&without);
+    let all_but_others: Vec<&str> = without.into_iter().chain([SHARDS, REPLICATED]).collect();
+    let needs_others = !are_of(&all_but_others);
+    let attached = needs(TENANTS).then(|| need::static_programs(&ATTACHED)).transpose()?;
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
     let plans: [(&str, &[Group]); 3] = [
@@ -100,6 +109,9 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     bench.args(words).arg("--page").arg(room.join("bench.html"));
     for (plan, directory) in others {
         bench.arg(format!("--{plan}")).arg(directory);
+    }
+    if let Some(directory) = attached {
+        bench.arg("--confined").arg(directory);
     }
     if !needs_none {
         bench.arg("--programs").arg(&programs);

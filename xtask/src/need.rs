@@ -1,8 +1,8 @@
 //! Programs that demo, tests and benchmark need besides Rust's own tools, and their installation.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::{cargo, command, output, run};
+use crate::{cargo, command, output, run, target};
 
 const TARGET: &str = "aarch64-unknown-none";
 
@@ -21,6 +21,30 @@ pub(crate) fn emulated_linux() -> Result<(), String> {
         install(&["qemu-user"])?;
     }
     rust_target(LINUX_ON_NIC)
+}
+
+/// Static programs of this machine, which an agent can run confined: the target that builds them.
+const STATIC: (&str, &str) = if cfg!(target_arch = "aarch64") {
+    (LINUX_ON_NIC, "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER")
+} else {
+    ("x86_64-unknown-linux-musl", "CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER")
+};
+
+/// Rust's target for static programs of this machine.
+pub(crate) fn static_target() -> Result<(), String> {
+    rust_target(STATIC.0)
+}
+
+/// Builds these packages as static programs; returns their directory.
+pub(crate) fn static_programs(packages: &[&str]) -> Result<PathBuf, String> {
+    static_target()?;
+    let mut build = cargo(&["build", "--release", "--target", STATIC.0]);
+    build.env(STATIC.1, "rust-lld").env("CORA_SKIP_NIC", "1");
+    for package in packages {
+        build.args(["--package", package]);
+    }
+    run(&mut build)?;
+    Ok(target(STATIC.0).join("release"))
 }
 
 /// The emulator of the NIC's machine, if it is here; [`programs`] brings it.
@@ -44,6 +68,7 @@ fn rust_target(name: &str) -> Result<(), String> {
 pub(crate) fn toolchain() -> Result<(), String> {
     nic_target()?;
     rust_target(LINUX_ON_NIC)?;
+    static_target()?;
     let Some(installed) = output(command("rustup", &["component", "list", "--installed"])) else {
         return Ok(());
     };

@@ -88,14 +88,26 @@ impl LiveWire {
         clock: Clock,
     ) -> Result<Self, RunError> {
         let mut ends = Vec::new();
+        for (at, port) in ports.all().iter().enumerate() {
+            ends.push(End::open(port, files.get(at).copied().flatten())?);
+        }
+        Ok(Self::between(ends, ports, clock))
+    }
+
+    /// The same between these two, in the place of what is named.
+    pub(crate) fn over(ports: &Ports, pair: [Box<dyn Port>; 2], clock: Clock) -> Self {
+        let ends = ports.all().iter().zip(pair).map(|(named, port)| End::of(named, port));
+        Self::between(ends.collect(), ports, clock)
+    }
+
+    fn between(ends: Vec<End>, ports: &Ports, clock: Clock) -> Self {
         let mut end_of = [NONE; _];
         for (at, port) in (0..).zip(ports.all()) {
-            ends.push(End::open(port, files.get(usize::from(at)).copied().flatten())?);
             if let Some(end) = end_of.get_mut(usize::from(port.number.0)) {
                 *end = at;
             }
         }
-        Ok(Self {
+        Self {
             ends,
             end_of,
             clock,
@@ -111,7 +123,7 @@ impl LiveWire {
             elsewhere: ports.are_of_card().then(PortsThere::default),
             latency: Latency::default(),
             passes_on: ports.passes_on(),
-        })
+        }
     }
 
     /// Another run begins at these ports: its counts begin at zero, and frames that wait since the
@@ -242,18 +254,23 @@ impl LiveWire {
 
 impl End {
     fn open(named: &NamedPort, file: Option<i32>) -> Result<Self, PortError> {
-        let NamedPort { name, number, device } = named.clone();
-        let port: Box<dyn Port> = match (&device, file) {
+        let NamedPort { name, number, device } = named;
+        let port: Box<dyn Port> = match (device, file) {
             (PortName::Tap { interface }, Some(file)) => {
                 Box::new(cora_port::tap::Tap::inherited(interface, file)?)
             }
             (PortName::Udp { address }, Some(file)) => {
                 Box::new(cora_port::udp::UdpPort::inherited(*address, file)?)
             }
-            _ => cora_port::open(&device)?,
+            _ => cora_port::open(device)?,
         };
         log::debug(Part::Ports, format_args!("{name} is {device}, port {}", number.0));
-        Ok(Self {
+        Ok(Self::of(named, port))
+    }
+
+    fn of(named: &NamedPort, port: Box<dyn Port>) -> Self {
+        let NamedPort { name, number, device } = named.clone();
+        Self {
             port,
             name,
             device,
@@ -264,7 +281,7 @@ impl End {
             came_at: 0,
             told: 0,
             before: Counters::default(),
-        })
+        }
     }
 
     /// The counters of this run.

@@ -1,9 +1,11 @@
 //! The agent's loop: packets to tenants or past them, and one turn after the other.
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use cora_port::Port;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::RunError;
@@ -99,13 +101,19 @@ pub fn serve(arguments: &AgentArguments) -> Result<AgentReport, RunError> {
     served.map(|()| report)
 }
 
+fn own_namespace() -> Result<Namespace, RunError> {
+    let what = "the agent's network namespace";
+    Namespace::own().map_err(|cause| RunError::System { what, cause })
+}
+
 impl Accounts for Vec<Option<Tenant>> {
     fn account(&mut self, number: usize) -> Option<&mut Account> {
         Some(&mut self.get_mut(number)?.as_mut()?.account)
     }
 }
 
-struct Agent {
+/// An agent at work.
+pub struct Agent {
     ports: LiveWire,
     listener: Listener,
     book: Book,
@@ -124,6 +132,12 @@ struct Agent {
     ended: u64,
 }
 
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("report", &self.report()).finish_non_exhaustive()
+    }
+}
+
 impl Agent {
     fn open(arguments: &AgentArguments) -> Result<Self, RunError> {
         let mut behind = Vec::new();
@@ -132,20 +146,43 @@ impl Agent {
             behind.push(there.map_err(|cause| RunError::File { path: path.clone(), cause })?);
         }
         if behind.is_empty() {
-            let own = Namespace::own();
-            let what = "the agent's network namespace";
-            behind.push(own.map_err(|cause| RunError::System { what, cause })?);
+            behind.push(own_namespace()?);
         }
-        let rules = Rules { behind, memory: arguments.memory.saturating_mul(MIB) };
+        let ports = LiveWire::open(&arguments.live, &[], Clock::begin())?;
+        let memory = arguments.memory.saturating_mul(MIB);
+        Self::at(ports, &arguments.socket, Rules { behind, memory }, arguments.tenants.into())
+    }
+
+    /// An agent between these ports, for measurements. Servers are in the agent's own network
+    /// namespace.
+    ///
+    /// # Errors
+    /// If the socket can't be made.
+    pub fn over(
+        inside: Box<dyn Port>,
+        outside: Box<dyn Port>,
+        socket: &Path,
+        tenants: usize,
+    ) -> Result<Self, RunError> {
+        let device = "mem:flows=1;size=60";
+        let ports = two_ports(&format!("inside={device},outside={device}"));
+        let ports = ports.map_err(RunError::Controller)?;
+        let ports = LiveWire::over(&ports, [inside, outside], Clock::begin());
+        let behind = vec![own_namespace()?];
+        Self::at(ports, socket, Rules { behind, memory: MIB << 10 }, tenants)
+    }
+
+    fn at(ports: LiveWire, socket: &Path, rules: Rules, most: usize) -> Result<Self, RunError> {
+        let memory = rules.memory;
         Ok(Self {
-            ports: LiveWire::open(&arguments.live, &[], Clock::begin())?,
-            listener: Listener::at(&arguments.socket, rules)?,
+            ports,
+            listener: Listener::at(socket, rules)?,
             book: Book::new(),
             tenants: Vec::new(),
-            most: arguments.tenants.into(),
+            most,
             rounds: Rounds::default(),
             images: Images::default(),
-            memory: arguments.memory.saturating_mul(MIB),
+            memory,
             looked: Instant::now(),
             part: 0,
             passed: 0,
@@ -156,13 +193,12 @@ impl Agent {
 
     fn serve(&mut self, stop: &mut Stop) -> Result<(), RunError> {
         let mut quiet = 0;
+        let mut looked = Instant::now();
         while !stop.is_now() {
-            let mut busy = self.take()?;
-            busy |= self.turn()?;
-            if self.looked.elapsed() >= LOOK_EVERY {
-                self.looked = Instant::now();
+            let busy = self.step()?;
+            if looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
                 stop.look(false);
-                self.look()?;
             }
             quiet = if busy { 0 } else { quiet + 1 };
             if quiet >= ROUNDS {
@@ -172,6 +208,20 @@ impl Agent {
         let tenants = self.tenants.len();
         (0..tenants).for_each(|number| self.leave(number, KILLED));
         Ok(())
+    }
+
+    /// Packets come and go, and a tenant has a turn. Returns whether there was anything to do.
+    ///
+    /// # Errors
+    /// If a port is lost.
+    pub fn step(&mut self) -> Result<bool, RunError> {
+        let mut busy = self.take()?;
+        busy |= self.turn()?;
+        if self.looked.elapsed() >= LOOK_EVERY {
+            self.looked = Instant::now();
+            self.look()?;
+        }
+        Ok(busy)
     }
 
     /// Takes frames from the ports: to the queues of tenants, or past them.
@@ -396,7 +446,8 @@ impl Agent {
         let _ready = poll(&mut files, Some(&time));
     }
 
-    fn report(&self) -> AgentReport {
+    /// The counts so far.
+    pub fn report(&self) -> AgentReport {
         let (came, left) = self.ports.packets();
         let tenants = self.tenants.iter().flatten().map(|tenant| {
             let [queue_full, not_its_own] = tenant.dropped();

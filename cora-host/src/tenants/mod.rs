@@ -41,5 +41,5 @@ mod status;
 mod tenant;
 mod worker;
 
-pub use agent::{AgentArguments, serve};
+pub use agent::{Agent, AgentArguments, serve};
 pub use status::{AgentReport, TenantReport, ask};
