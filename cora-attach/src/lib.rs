@@ -80,6 +80,14 @@ impl Attach {
         self
     }
 
+    /// Shares a process at the agent with others that attach this same file, so that hundreds have
+    /// room there.
+    #[must_use]
+    pub fn sharing_process(mut self) -> Self {
+        self.options.push("--share-process".into());
+        self
+    }
+
     /// Starts the program's run. Packets go to it once its NIC half works at the agent; until then,
     /// and if the agent refuses it, they pass by. Its log goes to standard error. The run ends with
     /// the thread that calls this: call it where the server's own life ends.
@@ -130,12 +138,18 @@ impl Attachment {
     pub fn has_ended(&mut self) -> Result<Option<ExitStatus>> {
         self.run.try_wait()
     }
+
+    /// Tells it to end, and does not wait for that.
+    pub fn end(&self) {
+        // It may have ended already.
+        let _told = kill_process(Pid::from_child(&self.run), Signal::INT);
+    }
 }
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        // If it has already ended, the calls return errors, and nothing is left to do.
-        let _told = kill_process(Pid::from_child(&self.run), Signal::INT);
+        self.end();
+        // If it has already ended, that returns an error, and nothing is left to do.
         let _ended = self.run.wait();
     }
 }

@@ -70,12 +70,13 @@ struct Over;
 impl<A: App> Room<A> {
     /// A half on the regions in this file; `None` if it can't begin.
     fn begin(fd: i32, length: usize) -> Option<Self> {
-        let words = map(fd, length)?;
+        // Others wait meanwhile: pages are made when they are touched.
+        let words = map(fd, length, false)?;
         let mut begun = Self { half: None, server: None, words, memory: Vec::new() };
         let region = attach::<A>(words).ok()?;
         let memory = &mut begun.memory;
-        let made = make_half_of::<A>(&region, &mut |bytes, resident| {
-            let lines = sys::map_private(bytes, resident);
+        let made = make_half_of::<A>(&region, &mut |bytes, _| {
+            let lines = sys::map_private(bytes, false);
             let lines = lines.ok_or(OutOfMemory { asked: bytes, left: 0 })?;
             memory.push((lines.as_ptr().addr(), lines.len() * Line::BYTES));
             Ok(lines)

@@ -28,7 +28,7 @@ const CODE_MEMORY: u32 = 65;
 /// gives the exit status of the process. Errors go to standard error and into the region.
 #[must_use]
 pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
-    let Some(words) = map(fd, length) else { return EXIT_REFUSED };
+    let Some(words) = map(fd, length, true) else { return EXIT_REFUSED };
     let mut made = None;
     // A new region does not change these.
     let (mut rounds, mut host_away) = (NicLoop::new(), 0);
@@ -59,9 +59,9 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
     }
 }
 
-/// Maps the file of the regions; an error is told.
-pub(crate) fn map(fd: i32, length: usize) -> Option<&'static [AtomicU64]> {
-    let words = sys::map_shared(fd, length);
+/// Maps the file of the regions, with all pages or with those that are touched; an error is told.
+pub(crate) fn map(fd: i32, length: usize, resident: bool) -> Option<&'static [AtomicU64]> {
+    let words = sys::map_shared(fd, length, resident);
     if words.is_none() {
         let file = fd.cast_unsigned() as usize;
         say(

@@ -184,9 +184,11 @@ fn map(length: usize, flags: usize, fd: i32) -> Option<*mut u8> {
     (length > 0 && !(-4095..0).contains(&address)).then_some(address as *mut u8)
 }
 
-/// Maps the first `length` bytes of a shared file; `None` when the kernel won't.
-pub(crate) fn map_shared(fd: i32, length: usize) -> Option<&'static [AtomicU64]> {
-    let address = map(length, MAP_SHARED | MAP_POPULATE, fd)?;
+/// Maps the first `length` bytes of a shared file, whose pages are there from now on if they are to
+/// be `resident`; `None` when the kernel won't.
+pub(crate) fn map_shared(fd: i32, length: usize, resident: bool) -> Option<&'static [AtomicU64]> {
+    let pages = if resident { MAP_POPULATE } else { 0 };
+    let address = map(length, MAP_SHARED | pages, fd)?;
     // SAFETY: the kernel mapped `length` bytes at a page boundary, readable and writable, and they
     // are never unmapped. Others write them too: they are atomics.
     Some(unsafe { core::slice::from_raw_parts(address.cast(), length / size_of::<AtomicU64>()) })
@@ -234,7 +236,7 @@ mod tests {
             assert_eq!(lines.len(), HUGE_PAGE / 64);
             lines.fill(Line::ZERO);
         }
-        assert!(map_shared(-1, 4096).is_none(), "no such file");
+        assert!(map_shared(-1, 4096, true).is_none(), "no such file");
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use std::io::Result;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use cora_attach::{Attach, Attachment};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Where the servers are.
@@ -14,7 +13,7 @@ pub(super) const SERVERS: Ipv4Addr = Ipv4Addr::new(127, 9, 0, 1);
 /// The servers, which never get a packet, and the runs.
 #[derive(Debug)]
 pub(super) struct Attached {
-    runs: Vec<Child>,
+    runs: Vec<Attachment>,
     _sockets: Vec<UdpSocket>,
     /// The servers' ports.
     pub(super) ports: Vec<u16>,
@@ -28,38 +27,30 @@ impl Attached {
         tenants: usize,
         shares_process: bool,
     ) -> Result<Self> {
-        let sockets: Vec<_> =
-            (0..tenants).map(|_| UdpSocket::bind((SERVERS, 0))).collect::<Result<_>>()?;
-        let mut ports = Vec::new();
-        for socket in &sockets {
-            ports.push(socket.local_addr()?.port());
+        let mut sockets = Vec::new();
+        for _ in 0..tenants {
+            let server = UdpSocket::bind((SERVERS, 0))?;
+            sockets.push((server.local_addr()?.port(), server));
         }
-        ports.sort_unstable();
+        sockets.sort_unstable_by_key(|(port, _)| *port);
         let [own, others] = processors()?;
         sched_setaffinity(None, &others)?;
         let mut runs = Vec::new();
-        for port in &ports {
-            let mut command = Command::new(program);
-            command.args(["run", "--agent"]).arg(socket);
-            command.args(["--serves", &format!("udp:{SERVERS}:{port}"), "--log", "error"]);
-            if shares_process {
-                command.arg("--share-process");
-            }
-            let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
-            runs.push(quiet.spawn()?);
+        for (_, server) in &sockets {
+            let attach = Attach::new(socket, program).before(server).option("--log", "off");
+            let attach = if shares_process { attach.sharing_process() } else { attach };
+            runs.push(attach.begin()?);
         }
         sched_setaffinity(None, &own)?;
+        let (ports, sockets) = sockets.into_iter().unzip();
         Ok(Self { runs, _sockets: sockets, ports })
     }
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        for run in &mut self.runs {
-            // The agent is gone with the measurement, so nobody waits for an orderly end.
-            let _ended = kill_process(Pid::from_child(run), Signal::KILL);
-            let _status = run.wait();
-        }
+        // Together: each takes a while.
+        self.runs.iter().for_each(Attachment::end);
     }
 }
 

@@ -75,6 +75,7 @@ impl Measure<'_> {
         let mut agent = Agent::over(inside, outside, &socket, tenants)
             .map_err(|it| Error::other(it.to_string()))?;
         let attached = Attached::all(self.program, &socket, tenants, shares_process)?;
+        // On one processor, each takes a while to begin.
         let begun = Instant::now();
         loop {
             agent.step().map_err(|it| Error::other(it.to_string()))?;
@@ -82,7 +83,7 @@ impl Measure<'_> {
             if report.tenants.iter().filter(|it| it.stage == "works").count() == tenants {
                 break;
             }
-            if begun.elapsed() > Duration::from_mins(2) {
+            if begun.elapsed() > Duration::from_mins(4) {
                 return Err(Error::other(format!("they do not begin:\n{report}")));
             }
         }

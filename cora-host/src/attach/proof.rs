@@ -164,10 +164,12 @@ pub(crate) fn find(at: ServedAt) -> Result<OwnedFd, String> {
         ));
     }
     let mut denied = None;
-    for (process, file) in owners(&inodes) {
-        match take(process, file) {
-            Ok(socket) => return Ok(socket),
-            Err(cause) => denied = Some((process, cause)),
+    for inode in inodes {
+        for (process, file) in owners(inode) {
+            match take(process, file) {
+                Ok(socket) => return Ok(socket),
+                Err(cause) => denied = Some((process, cause)),
+            }
         }
     }
     Err(match denied {
@@ -235,28 +237,20 @@ fn local_address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Processes with these sockets, and the numbers of the files there, in the order of the sockets.
-fn owners(inodes: &[u64]) -> Vec<(Pid, i32)> {
-    let mut found = Vec::new();
+/// Processes with this socket, and the number of the file there.
+fn owners(inode: u64) -> impl Iterator<Item = (Pid, i32)> {
+    let wanted = format!("socket:[{inode}]");
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    for process in processes {
+    processes.filter_map(move |process| {
         let number = process.file_name().to_str().and_then(|name| name.parse().ok());
-        let Some(pid) = number.and_then(Pid::from_raw) else { continue };
-        let files = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
-        for file in files {
-            let Ok(target) = fs::read_link(file.path()) else { continue };
-            let target = target.to_string_lossy();
-            let inode = target.strip_prefix("socket:[").and_then(|it| it.strip_suffix(']'));
-            let inode = inode.and_then(|it| it.parse::<u64>().ok());
-            let place = inode.and_then(|inode| inodes.iter().position(|it| *it == inode));
-            let number = file.file_name().to_str().and_then(|name| name.parse().ok());
-            if let (Some(place), Some(number)) = (place, number) {
-                found.push((place, (pid, number)));
-            }
-        }
-    }
-    found.sort_by_key(|(place, _)| *place);
-    found.into_iter().map(|(_, owner)| owner).collect()
+        let process_number = number.and_then(Pid::from_raw)?;
+        let mut files = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
+        let file = files.find(|file| {
+            fs::read_link(file.path()).is_ok_and(|target| target.as_os_str() == &*wanted)
+        })?;
+        let file = file.file_name().to_str().and_then(|name| name.parse().ok())?;
+        Some((process_number, file))
+    })
 }
 
 /// A duplicate of a process's file.

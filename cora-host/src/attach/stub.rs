@@ -2,7 +2,7 @@
 //! the NIC half at the agent does.
 
 use std::fs::File;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 
 use crate::RunError;
 use crate::attach::address::ServedAt;
-use crate::attach::letter::{self, Ask, Attach, Came, MOST_SOCKETS, Say};
+use crate::attach::letter::{self, Ask, Attach, BEFORE_SOCKETS, Came, MOST_SOCKETS, Say};
 use crate::attach::proof;
 use crate::ingress::intake;
 use crate::memory::map;
@@ -56,6 +56,8 @@ pub(crate) struct StubArguments {
 /// Is the NIC half until the agent's ends; returns its exit status.
 pub(crate) fn stub<A: App>(arguments: &StubArguments) -> Result<u8, RunError> {
     child::stay_with(arguments.parent)?;
+    // Before it connects: an agent does not wait for long.
+    let sockets = sockets(arguments)?;
     let connection = match reach(&arguments.agent) {
         Ok(connection) => connection,
         Err(errno) => {
@@ -65,7 +67,9 @@ pub(crate) fn stub<A: App>(arguments: &StubArguments) -> Result<u8, RunError> {
             return Ok(EXIT_OVER);
         }
     };
-    ask::<A>(arguments, connection.as_fd())?;
+    if !ask::<A>(arguments, &sockets, connection.as_fd())? {
+        return Ok(gone());
+    }
     loop {
         match letter::receive(&connection) {
             Came::Packet(Say::Attached { at }, _) => {
@@ -75,11 +79,7 @@ pub(crate) fn stub<A: App>(arguments: &StubArguments) -> Result<u8, RunError> {
             Came::Packet(Say::Refused { why }, _) => return Err(RunError::NotAttached(why)),
             Came::Packet(Say::Ended { status }, _) => return Ok(status),
             Came::NotYet => {}
-            Came::Closed => {
-                log::warn(Part::Card, "the agent is gone: packets pass by until it is back");
-                log::flush();
-                return Ok(EXIT_OVER);
-            }
+            Came::Closed => return Ok(gone()),
             Came::Nonsense => {
                 return Err(RunError::NotAttached(
                     "the agent says what this version does not know: both must be of one version"
@@ -88,6 +88,12 @@ pub(crate) fn stub<A: App>(arguments: &StubArguments) -> Result<u8, RunError> {
             }
         }
     }
+}
+
+fn gone() -> u8 {
+    log::warn(Part::Card, "the agent is gone: packets pass by until it is back");
+    log::flush();
+    EXIT_OVER
 }
 
 /// A connection to the agent that listens there.
@@ -101,8 +107,12 @@ pub(crate) fn reach(agent: &Path) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// Asks the agent to run this program.
-fn ask<A: App>(arguments: &StubArguments, connection: BorrowedFd<'_>) -> Result<(), RunError> {
+/// Asks the agent to run this program before these sockets; returns whether it is there.
+fn ask<A: App>(
+    arguments: &StubArguments,
+    sockets: &[OwnedFd],
+    connection: BorrowedFd<'_>,
+) -> Result<bool, RunError> {
     let StubArguments { fd, length, news, serves, weight, .. } = arguments;
     let inherited = |number: i32| {
         map::left_file(number)
@@ -110,12 +120,11 @@ fn ask<A: App>(arguments: &StubArguments, connection: BorrowedFd<'_>) -> Result<
     };
     let [news, news_bytes] = news[..] else { return Err(no_news()) };
     let failed = |cause| RunError::System { what: "this program's file", cause };
-    let mut files: Vec<OwnedFd> = vec![
+    let files: [OwnedFd; BEFORE_SOCKETS] = [
         inherited(*fd)?,
         inherited(i32::try_from(news).unwrap_or(-1))?,
         File::open("/proc/self/exe").map_err(failed)?.into(),
     ];
-    files.extend(sockets(arguments)?);
     let ask = Ask::Attach(Attach {
         layout: LAYOUT_VERSION,
         program: A::NAME.to_owned(),
@@ -127,9 +136,12 @@ fn ask<A: App>(arguments: &StubArguments, connection: BorrowedFd<'_>) -> Result<
         silence: intake::silence::<A>(),
         at: serves.iter().map(ToString::to_string).collect(),
     });
-    let files: Vec<_> = files.iter().map(|file| file.as_fd()).collect();
-    letter::send(connection, &ask, &files)
-        .map_err(|errno| RunError::System { what: "asking the agent", cause: errno.into() })
+    let files: Vec<_> = files.iter().chain(sockets).map(AsFd::as_fd).collect();
+    match letter::send(connection, &ask, &files) {
+        Ok(()) => Ok(true),
+        Err(Errno::PIPE | Errno::CONNRESET) => Ok(false),
+        Err(errno) => Err(RunError::System { what: "asking the agent", cause: errno.into() }),
+    }
 }
 
 fn no_news() -> RunError {

@@ -110,8 +110,9 @@ pub(super) struct Image {
     page: Region,
     /// Whether each room is taken.
     rooms: Vec<bool>,
-    /// The room at work.
+    /// The room at work, and those that begin.
     at_work: Option<u16>,
+    begin: Vec<u16>,
     /// The last field: what is made of it is dropped before.
     _memory: Mapping,
 }
@@ -141,6 +142,7 @@ impl Image {
             page,
             rooms: Vec::new(),
             at_work: None,
+            begin: Vec::new(),
             _memory: mapping,
         })
     }
@@ -158,6 +160,7 @@ impl Image {
             Some(is_taken) => *is_taken = true,
             None => self.rooms.push(true),
         }
+        self.begin.push(room);
         Some(room)
     }
 
@@ -168,8 +171,9 @@ impl Image {
         self.order(Order::Turn { room });
     }
 
-    /// The turn of the half in this room is over.
+    /// The turn of the half in this room is over, or its beginning.
     pub(super) fn rests(&mut self, room: u16) {
+        self.begin.retain(|it| *it != room);
         if self.at_work == Some(room) {
             self.at_work = None;
         }
@@ -177,7 +181,7 @@ impl Image {
 
     /// Whether it works for another room than this one.
     pub(super) fn is_busy_for_others(&self, room: u16) -> bool {
-        self.at_work.is_some_and(|it| it != room)
+        self.at_work.iter().chain(&self.begin).any(|it| *it != room)
     }
 
     /// Makes the room free.

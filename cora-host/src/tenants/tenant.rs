@@ -361,6 +361,7 @@ impl Tenant {
             if self.clock.is_some() && matches!(status, Some(NicStatus::Ready | NicStatus::Running))
             {
                 self.stage = Stage::Works;
+                self.worker.rests();
                 self.charged = self.worker.time();
             } else if self.begun.elapsed() > MOST_START {
                 return Err(Fault::Breaks(format!("it did not begin within {MOST_START:?}")));
