@@ -18,7 +18,7 @@ use crate::sys::{self, SharedFutex};
 type Bell = region::Bell<SharedFutex>;
 
 /// The longest sleep between two turns, so that heartbeats go on.
-const BETWEEN_TURNS: Duration = Duration::from_millis(100);
+const BETWEEN_TURNS: Duration = Duration::from_millis(400);
 
 /// Where messages and packets leave.
 pub(crate) struct Outgoing {

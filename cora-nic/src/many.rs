@@ -108,6 +108,7 @@ impl<A: App> Room<A> {
     /// Works until there is nothing to do, or for so many rounds: a host that sends without end
     /// holds nobody up.
     fn turn(&mut self, buffer: &mut [u8]) -> Result<(), Over> {
+        let begun = sys::now_ns();
         for _ in 0..MOST_ROUNDS {
             let (Some(half), Some(server)) = (&mut self.half, &mut self.server) else {
                 return Err(Over);
@@ -115,7 +116,7 @@ impl<A: App> Room<A> {
             match server.round(half, buffer) {
                 Ok(Round::Busy) => {}
                 Ok(Round::Idle(turn)) => {
-                    server.ends.out.end_turn(turn);
+                    server.end_turn(turn, begun);
                     return Ok(());
                 }
                 Ok(Round::Followed) => {
@@ -125,18 +126,18 @@ impl<A: App> Room<A> {
                 }
                 Ok(Round::Over) => {
                     server.region.set_nic_status(NicStatus::Done);
-                    server.ends.out.end_turn(server.region.turn());
+                    server.end_turn(server.region.turn(), begun);
                     return Err(Over);
                 }
                 Err(error) => {
                     let _status = broken(&server.region, &error);
-                    server.ends.out.end_turn(server.region.turn());
+                    server.end_turn(server.region.turn(), begun);
                     return Err(Over);
                 }
             }
         }
         if let Some(server) = &self.server {
-            server.ends.out.end_turn(server.region.turn());
+            server.end_turn(server.region.turn(), begun);
         }
         Ok(())
     }
@@ -144,6 +145,14 @@ impl<A: App> Room<A> {
     /// Nothing is left of it but its region, until it is told to leave.
     fn leave(&mut self) {
         (self.half, self.server) = (None, None);
+    }
+}
+
+impl<A: App> Server<A> {
+    /// Ends a turn that began then.
+    fn end_turn(&self, turn: u64, begun: u64) {
+        self.region.tell_turn_ns(sys::now_ns().saturating_sub(begun));
+        self.ends.out.end_turn(turn);
     }
 }
 

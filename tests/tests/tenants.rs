@@ -344,8 +344,10 @@ fn a_server_at_all_addresses_says_which_one() {
 #[test]
 fn a_socket_without_an_agent_is_told() {
     let at = room("tenants-none").join("no.sock");
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let served = format!("udp:{}", server.local_addr().unwrap());
     let mut command = Command::new(confined("echoes"));
-    command.args(["run", "--restarts", "0", "--serves", AT, "--agent"]).arg(&at);
+    command.args(["run", "--restarts", "0", "--serves", &served, "--agent"]).arg(&at);
     let ended = run(&mut command, SOON);
     assert_eq!(ended.code, Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("no agent at"), "{}", ended.stderr);

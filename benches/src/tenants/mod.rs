@@ -3,11 +3,12 @@
 //! The agent and its tenants' NIC halves have a processor to themselves, and packets come and go in
 //! memory; the tenants' supervisors are on the other processors. Each tenant answers questions
 //! after as much work as they ask for. A latency is the time from when a packet is due, by a
-//! schedule that waits for nobody, until the answer leaves.
+//! schedule that waits for nobody, until the answer leaves. What a virtual machine takes away adds to
+//! latencies alone, so of several rounds the least p99 counts, on both sides of a comparison.
 //!
 //! | figure | compared |
 //! | --- | --- |
-//! | shares of six | the largest deviation from a sixth, for six tenants whose packets cost 0.1 to 100 µs |
+//! | shares of six | the largest deviation from a sixth, for six tenants whose packets cost 0.5 to 100 µs |
 //! | others' p99 | five tenants' p99 beside a sixth that offers ten times as much, with that without |
 //! | a process each | p99 of 64 tenants in processes of their own, at 100,000 packets/s in all |
 //! | in one process | p99 of 256 tenants in one process, with that of 8 there at the same rate |
@@ -97,7 +98,7 @@ impl Measure<'_> {
     /// Six tenants that never run out of packets of different costs.
     fn shares(&self, tell: &mut dyn FnMut(Figure)) -> Result<()> {
         let mut site = self.agent(6, false)?;
-        let costs = [100, 400, 1_500, 6_000, 25_000, 100_000];
+        let costs = [500, 1_000, 2_500, 6_000, 25_000, 100_000];
         let offers = |tenant: usize| {
             let rounds = costs[tenant];
             // Twice as many as the whole processor could do.
@@ -135,7 +136,7 @@ impl Measure<'_> {
             quiet.push(site.p99_of_others(offers(1.0), self.time)?);
             beside.push(site.p99_of_others(offers(10.0), self.time)?);
         }
-        let [quiet, beside] = [quiet, beside].map(Turns::new);
+        let [quiet, beside] = [least(&quiet), least(&beside)];
         let name = format!("{NAME}/others' p99 beside ten times a share");
         tell(Figure::of_times(name, &beside, &quiet, "without it", 1.0 / MOST_BESIDE).in_micros());
         Ok(())
@@ -171,8 +172,13 @@ impl Measure<'_> {
                 all.push(offered::percentile(seen.into_iter().flatten().collect(), 99));
             }
         }
-        Ok(Turns::new(all))
+        Ok(least(&all))
     }
+}
+
+/// The least of all, as one turn.
+fn least(all: &[f64]) -> Turns {
+    Turns::new(vec![all.iter().copied().fold(f64::INFINITY, f64::min)])
 }
 
 /// An agent, its ports in memory, and its tenants.

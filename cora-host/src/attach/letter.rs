@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    SendAncillaryMessage, SendFlags, recv, recvmsg, sendmsg,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -88,6 +88,13 @@ pub(crate) fn send(
     sendmsg(to, &[IoSlice::new(&bytes)], &mut control, flags).map(drop)
 }
 
+/// Whether the other end of a socket that does not block is there, and says nothing.
+pub(crate) fn is_silent(from: impl AsFd) -> bool {
+    let mut byte = [0; 1];
+    let came = recv(from, &mut byte, RecvFlags::empty());
+    matches!(came, Err(Errno::AGAIN | Errno::INTR))
+}
+
 /// A packet that came.
 #[derive(Debug)]
 pub(crate) enum Came<T> {
@@ -143,6 +150,7 @@ mod tests {
     fn a_packet_comes_with_its_descriptors() {
         let (one, other) = pair();
         assert!(matches!(receive::<Say>(&other), Came::NotYet));
+        assert!(is_silent(&other));
         let file = std::fs::File::open("/dev/null").expect("it is there");
         let said = Say::Ended { status: 3 };
         send(&one, &said, &[file.as_fd(), file.as_fd()]).expect("it is sent");
@@ -151,6 +159,7 @@ mod tests {
             came => panic!("{came:?}"),
         }
         drop(one);
+        assert!(!is_silent(&other));
         assert!(matches!(receive::<Say>(&other), Came::Closed));
     }
 

@@ -25,6 +25,10 @@ use crate::observe::ipfix::Exporter;
 /// longest message permits: their contents delay every flow that moves.
 pub const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
 
+/// The same at an agent. Between agent and NIC half there is no more than a turn's packets, and the
+/// rings of many tenants are to stay in the processor's caches.
+pub(crate) const RING_BYTES_AT_AGENT: [usize; 4] = [1 << 16, 1 << 16, 1 << 19, 1 << 19];
+
 /// Limit of bytes that wait for space in the ring to the NIC. A sound NIC can't lag that far: in
 /// one round it sends at most its queue of held packets (4 MiB) and the contents of its ring.
 const MOST_WAITING: usize = 32 * RING_BYTES[3];

@@ -10,8 +10,8 @@ use cora_runtime::link::region::RegionLayout;
 use crate::RunError;
 use crate::ingress::versions::Version;
 use crate::memory::supply::Supply;
-use crate::node::back::RING_BYTES;
-use crate::options::RunOptions;
+use crate::node::back::{RING_BYTES, RING_BYTES_AT_AGENT};
+use crate::options::{NicMode, RunOptions};
 
 /// The layout of a shard's region. It includes payload buffers if the host may get only the heads
 /// of frames.
@@ -25,8 +25,19 @@ pub fn region_layout<A: App>() -> RegionLayout {
 
 /// The same for a run with these options. Rests of frames stay where the host can read them.
 pub(crate) fn layout_of_run<A: App>(options: &RunOptions) -> RegionLayout {
+    if options.nic == NicMode::Agent {
+        return layout_at_agent();
+    }
     let layout = region_layout::<A>();
     if options.nic.shares_memory() { layout } else { layout.without_payloads() }
+}
+
+/// The layout of a region at an agent. Rests of frames stay with the heads.
+pub(crate) fn layout_at_agent() -> RegionLayout {
+    match RegionLayout::new(RING_BYTES_AT_AGENT) {
+        Ok(layout) => layout,
+        Err(_) => unreachable!("powers of two are sizes of rings"),
+    }
 }
 
 /// The host half of a shard, and the numbers of the states to send to its NIC.

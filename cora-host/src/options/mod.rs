@@ -94,7 +94,7 @@ impl NicMode {
 
     /// How long an idle host half sleeps at most. At an agent there may be many.
     pub(crate) const fn longest_sleep(self) -> Duration {
-        Duration::from_millis(if matches!(self, Self::Agent) { 100 } else { 20 })
+        Duration::from_millis(if matches!(self, Self::Agent) { 400 } else { 20 })
     }
 
     /// How the process in the place of the NIC half wakes the host half: under another kernel it

@@ -88,7 +88,7 @@ const ROUNDS: u32 = 50;
 /// Duration of that wait: nobody wakes it for output.
 const WAIT: Duration = Duration::from_micros(200);
 /// The same where an agent has the ports: all that comes are news of them.
-const WAIT_FOR_NEWS: Duration = Duration::from_millis(25);
+const WAIT_FOR_NEWS: Duration = Duration::from_millis(100);
 
 /// The supervisor of all shards.
 pub(crate) struct Supervisor<'a, C> {

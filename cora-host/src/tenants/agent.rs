@@ -1,7 +1,9 @@
 //! The agent's loop: packets to tenants or past them, and one turn after the other.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -9,18 +11,19 @@ use cora_port::Port;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::RunError;
-use crate::attach::letter::{self, Came, Say};
+use crate::attach::letter::{self, Say};
 use crate::attach::proof::Namespace;
 use crate::control::stop::Stop;
 use crate::ingress::capture::{Cable as _, Next, Out as _};
 use crate::ingress::clock::Clock;
 use crate::ingress::port_names::Ports;
 use crate::ingress::ports::LiveWire;
+use crate::node::half::layout_at_agent;
 use crate::process::log::{self, LogOptions, Part};
 use crate::process::{cores, signals};
 use crate::tenants::book::Book;
-use crate::tenants::image::Images;
-use crate::tenants::listener::{Listener, Needs, Rules, Wants, layout, refuse};
+use crate::tenants::image::{Image, Images};
+use crate::tenants::listener::{Listener, Needs, Rules, Wants, refuse};
 use crate::tenants::rounds::{Account, Accounts, Rounds};
 use crate::tenants::status::{AgentReport, TenantReport};
 use crate::tenants::tenant::{Brings, Fault, Stage, Tenant};
@@ -29,10 +32,13 @@ use crate::tenants::tenant::{Brings, Fault, Stage, Tenant};
 const BURST: usize = 64;
 /// How often clients are looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// Parts in which tenants are looked after, one at each look.
-const PARTS: usize = 8;
+/// Looks until each tenant was looked after once, at least, and how many are at most in one.
+const LEAST_LOOKS: usize = 8;
+const MOST_IN_A_LOOK: usize = 4;
 /// Rounds without work before the agent sleeps.
 const ROUNDS: u32 = 20;
+/// Most turns that are given at once, to tenants that share a process.
+const MOST_AT_ONCE: usize = 32;
 /// Bytes of a mebibyte.
 const MIB: u64 = 1 << 20;
 /// The form of reports.
@@ -101,6 +107,12 @@ pub fn serve(arguments: &AgentArguments) -> Result<AgentReport, RunError> {
     served.map(|()| report)
 }
 
+/// The part of a time that belongs to one who told so much, where all told so much.
+fn share(took: u64, told: u64, all: u64) -> u64 {
+    let part = u128::from(took) * u128::from(told) / u128::from(all.max(1));
+    u64::try_from(part).unwrap_or(u64::MAX)
+}
+
 fn own_namespace() -> Result<Namespace, RunError> {
     let what = "the agent's network namespace";
     Namespace::own().map_err(|cause| RunError::System { what, cause })
@@ -121,6 +133,8 @@ pub struct Agent {
     tenants: Vec<Option<Tenant>>,
     most: usize,
     rounds: Rounds,
+    /// The tenants with turns now.
+    batch: Vec<usize>,
     images: Images,
     /// Most bytes of memory for the states of a tenant.
     memory: u64,
@@ -181,6 +195,7 @@ impl Agent {
             tenants: Vec::new(),
             most,
             rounds: Rounds::default(),
+            batch: Vec::new(),
             images: Images::default(),
             memory,
             looked: Instant::now(),
@@ -256,25 +271,82 @@ impl Agent {
         Ok(any)
     }
 
-    /// Gives a tenant a turn, if one wants it. Returns whether any did.
+    /// Gives a tenant a turn, if one wants it, and those behind it that share its process. Returns
+    /// whether any did.
     fn turn(&mut self) -> Result<bool, RunError> {
-        let Self { tenants, rounds, ports, .. } = self;
-        let Some(number) = rounds.next(tenants) else { return Ok(false) };
-        let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else {
-            return Ok(false);
-        };
-        if tenant.is_held_up() {
-            // It is looked after when the other one's turn is over.
-            rounds.rests(&mut tenant.account);
-            return Ok(true);
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.clear();
+        let given = self.give(&mut batch);
+        if let Some(last) = batch.last().copied()
+            && let Some(tenant) = self.tenant(last)
+            && let Err(fault) = tenant.wait(batch.len())
+        {
+            self.fault(last, fault)?;
         }
-        match tenant.turn(ports) {
-            Ok(true) if tenant.wants_turn() => {}
-            // A turn that goes on is looked after below: until then the tenant wants no other.
-            Ok(_) => rounds.rests(&mut tenant.account),
-            Err(fault) => self.fault(number, fault)?,
+        self.take_time(&batch)?;
+        let any = !batch.is_empty();
+        self.batch = batch;
+        given.map(|held_up| any || held_up)
+    }
+
+    /// Gives turns to a tenant, or to several in a process that they share. Returns whether one
+    /// waits for another's turn in its process.
+    fn give(&mut self, batch: &mut Vec<usize>) -> Result<bool, RunError> {
+        let mut image: Option<Rc<RefCell<Image>>> = None;
+        while batch.len() < MOST_AT_ONCE
+            && let Some(number) = self.rounds.next(&mut self.tenants)
+        {
+            let Self { tenants, rounds, .. } = self;
+            let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else { break };
+            let own = tenant.image().cloned();
+            if !batch.is_empty() {
+                let is_same =
+                    image.as_ref().zip(own.as_ref()).is_some_and(|(a, b)| Rc::ptr_eq(a, b));
+                if !is_same || batch.contains(&number) {
+                    break;
+                }
+            } else if tenant.is_held_up() {
+                // It is looked after when the other one's turn is over.
+                rounds.rests(number, &mut tenant.account);
+                return Ok(true);
+            }
+            let given = tenant.give();
+            rounds.passes();
+            if let Err(fault) = given {
+                self.fault(number, fault)?;
+                break;
+            }
+            batch.push(number);
+            let is_shared = own.is_some();
+            image = own;
+            if !is_shared {
+                break;
+            }
         }
-        Ok(true)
+        image.iter().for_each(|image| image.borrow().wake());
+        Ok(false)
+    }
+
+    /// Takes the time of turns, and sends their output.
+    fn take_time(&mut self, batch: &[usize]) -> Result<(), RunError> {
+        let Self { tenants, .. } = self;
+        let of = |number: usize| tenants.get(number).and_then(Option::as_ref);
+        // In a process that they share, each has the part of its time that it was told.
+        let image = batch.first().and_then(|first| of(*first)?.image().cloned());
+        let told: u64 = batch.iter().filter_map(|it| of(*it)).map(Tenant::told).sum();
+        let took = image.map(|image| image.borrow_mut().took());
+        for number in batch.iter().copied() {
+            let Self { tenants, rounds, ports, .. } = self;
+            let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else { continue };
+            let part = took.map(|took| share(took, tenant.told(), told));
+            match tenant.settle(ports, part) {
+                Ok(true) if tenant.wants_turn() => {}
+                // A turn that goes on is looked after below: until then it wants no other.
+                Ok(_) => rounds.rests(number, &mut tenant.account),
+                Err(fault) => self.fault(number, fault)?,
+            }
+        }
+        Ok(())
     }
 
     /// Looks after clients and tenants.
@@ -288,13 +360,14 @@ impl Agent {
                 Wants::Attach(brings, needs) => self.attach(*brings, needs),
             }
         }
-        self.part = (self.part + 1) % PARTS;
+        let looks = LEAST_LOOKS.max(self.tenants.len() / MOST_IN_A_LOOK);
+        self.part = (self.part + 1) % looks;
         for number in 0..self.tenants.len() {
             let is_at_work = self.tenant(number).is_some_and(|it| it.is_at_work());
             if is_at_work {
                 self.settle(number)?;
             }
-            if number % PARTS == self.part {
+            if number % looks == self.part {
                 self.look_at(number)?;
             }
         }
@@ -310,7 +383,8 @@ impl Agent {
         let Some(tenant) = self.tenants.get_mut(number).and_then(Option::as_mut) else {
             return Ok(());
         };
-        match tenant.settle(&mut self.ports) {
+        let took = tenant.image().map(|_| tenant.told());
+        match tenant.settle(&mut self.ports, took) {
             Ok(_) => {
                 if tenant.wants_turn() {
                     self.rounds.wants(number, &mut tenant.account);
@@ -326,7 +400,7 @@ impl Agent {
         let Self { tenants, ports, rounds, .. } = self;
         let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else { return Ok(()) };
         // It has nothing more to say: whatever comes, or the end of it, ends the attachment.
-        if !matches!(letter::receive::<Say>(tenant.connection()), Came::NotYet) {
+        if !letter::is_silent(tenant.connection()) {
             self.leave(number, KILLED);
             return Ok(());
         }
@@ -348,7 +422,7 @@ impl Agent {
         let (name, at) = (brings.name.clone(), brings.at.clone());
         let begun = self.may_attach(&brings, &needs).and_then(|()| {
             let most = self.memory;
-            let begun = Tenant::begin(brings, layout(), |shares| {
+            let begun = Tenant::begin(brings, layout_at_agent(), |shares| {
                 if shares { self.images.enter(&needs, most) } else { needs.own_process() }
             });
             begun.map_err(|fault| match fault {

@@ -110,9 +110,11 @@ pub(super) struct Image {
     page: Region,
     /// Whether each room is taken.
     rooms: Vec<bool>,
-    /// The room at work, and those that begin.
-    at_work: Option<u16>,
+    /// The rooms at work, in the order of their turns, and those that begin.
+    at_work: VecDeque<u16>,
     begin: Vec<u16>,
+    /// The time of the process that was charged to tenants (ns).
+    charged: u64,
     /// The last field: what is made of it is dropped before.
     _memory: Mapping,
 }
@@ -141,7 +143,8 @@ impl Image {
             orders: Producer::new(page.rings().wire_in),
             page,
             rooms: Vec::new(),
-            at_work: None,
+            at_work: VecDeque::new(),
+            charged: 0,
             begin: Vec::new(),
             _memory: mapping,
         })
@@ -166,22 +169,38 @@ impl Image {
 
     /// Has the half in this room work.
     pub(super) fn call(&mut self, room: u16) {
-        self.at_work = Some(room);
+        self.at_work.push_back(room);
         // A ring that is full has orders enough: the turn ends as late as it would.
-        self.order(Order::Turn { room });
+        let _written = rooms::write(&mut self.orders, Order::Turn { room });
+    }
+
+    /// Wakes the process, for the turns that were given.
+    pub(super) fn wake(&self) {
+        wake(&self.page.nic_bell(SharedFutex));
+    }
+
+    /// The time that it took since this was asked last (ns).
+    pub(super) fn took(&mut self) -> u64 {
+        let time = self.process.time();
+        let took = time.saturating_sub(self.charged);
+        self.charged = self.charged.max(time);
+        took
     }
 
     /// The turn of the half in this room is over, or its beginning.
     pub(super) fn rests(&mut self, room: u16) {
         self.begin.retain(|it| *it != room);
-        if self.at_work == Some(room) {
-            self.at_work = None;
-        }
+        self.at_work.retain(|it| *it != room);
     }
 
     /// Whether it works for another room than this one.
     pub(super) fn is_busy_for_others(&self, room: u16) -> bool {
         self.at_work.iter().chain(&self.begin).any(|it| *it != room)
+    }
+
+    /// Whether it works for this room now, and not for one before it.
+    pub(super) fn is_at(&self, room: u16) -> bool {
+        self.at_work.front() == Some(&room)
     }
 
     /// Makes the room free.

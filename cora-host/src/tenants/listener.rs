@@ -6,7 +6,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use cora_runtime::link::region::{LAYOUT_VERSION, RegionLayout};
+use cora_runtime::link::region::LAYOUT_VERSION;
 use rustix::fs::Mode;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
@@ -19,7 +19,7 @@ use crate::attach::letter::{self, Ask, Attach, BEFORE_SOCKETS, Came, MOST_SOCKET
 use crate::attach::proof::{Held, Namespace};
 use crate::control::socket::OwnFile;
 use crate::memory::map::Mapping;
-use crate::node::back::RING_BYTES;
+use crate::node::half::layout_at_agent;
 use crate::tenants::process::{Duty, Process};
 use crate::tenants::program;
 use crate::tenants::tenant::Brings;
@@ -58,14 +58,6 @@ pub(super) enum Wants {
     Attach(Box<Brings>, Needs),
     /// The counts of tenants.
     Tenants(OwnedFd),
-}
-
-/// The layout of a tenant's regions. Rests of frames stay with the heads.
-pub(super) fn layout() -> RegionLayout {
-    match RegionLayout::new(RING_BYTES) {
-        Ok(layout) => layout,
-        Err(_) => unreachable!("powers of two are sizes of rings"),
-    }
 }
 
 impl Listener {
@@ -180,7 +172,7 @@ impl Rules {
                 mib(self.memory)
             ));
         }
-        let expected = 2 * layout().bytes() as u64;
+        let expected = 2 * layout_at_agent().bytes() as u64;
         if bytes != [expected; 2] {
             return Err("its regions have another size than those of this version".to_owned());
         }

@@ -1,8 +1,8 @@
 //! Whose turn it is: deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) over the
 //! nanoseconds that turns took.
 //!
-//! A tenant with packets gets a quantum, times its weight, in each round, and turns while it has
-//! something of that left. What a turn took beyond is a debt, which is kept. What is left of a
+//! A tenant with packets gets a quantum, times its weight, in each round, and a turn with as many
+//! packets as that is for. What a turn took beyond is a debt, which is kept. What is left of a
 //! quantum is not: nobody saves time up. While a tenant has no packets its debt is paid by its share
 //! of the time that passes, as if all others were at work.
 
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 /// Time that a tenant of weight one gets in a round (ns): some tens of packets, and some times the
 /// cost of a hand-over.
-const QUANTUM: i64 = 50_000;
+const QUANTUM: i64 = 25_000;
 /// A debt beyond this (ns) is no matter of rounds: who has it does not return, and is ended.
 const MOST_DEBT: i64 = 1_000_000_000;
-/// Most packets of a turn, whatever they cost before.
-pub(super) const MOST_PACKETS: usize = 32;
+/// Most packets of a turn: the lightest ones take a quantum.
+const MOST_PACKETS: usize = 256;
 /// The part of a new mean that the last turn is: one of so many.
 const SMOOTHED_BY: u64 = 8;
 
@@ -120,7 +120,8 @@ impl Rounds {
                 continue;
             };
             if !std::mem::replace(&mut self.has_quantum, true) {
-                account.left = account.left.saturating_add(QUANTUM * account.weight);
+                let quantum = QUANTUM * account.weight;
+                account.left = account.left.saturating_add(quantum).min(2 * quantum);
             }
             if account.left > 0 {
                 return Some(number);
@@ -131,11 +132,23 @@ impl Rounds {
         self.runnable.front().copied()
     }
 
-    /// The tenant whose turn it was has no more packets.
-    pub(super) fn rests(&mut self, account: &mut Account) {
+    /// The tenant whose turn it is has it: the next one is behind it.
+    pub(super) fn passes(&mut self) {
+        if !self.runnable.is_empty() {
+            self.runnable.rotate_left(1);
+        }
+        self.has_quantum = false;
+    }
+
+    /// This tenant, which had its turn, has no more packets.
+    pub(super) fn rests(&mut self, number: usize, account: &mut Account) {
         account.is_runnable = false;
         account.left = account.left.min(0);
-        self.leave();
+        // It is near the end, where it passed to.
+        if let Some(at) = self.runnable.iter().rposition(|it| *it == number) {
+            self.has_quantum &= at > 0;
+            self.runnable.remove(at);
+        }
     }
 
     fn leave(&mut self) {
@@ -193,6 +206,7 @@ mod tests {
                 took += tenants[next].1 * (50 + (random >> 33) % 100) / 100;
             }
             accounts[next].charge(took, packets);
+            rounds.passes();
             now += took;
         }
         let all: u64 = accounts.iter().map(|account| account.spent).sum();
@@ -218,7 +232,7 @@ mod tests {
         rounds.wants(0, &mut accounts[0]);
         assert_eq!(rounds.next(&mut accounts), Some(0));
         accounts[0].charge(100, 1);
-        rounds.rests(&mut accounts[0]);
+        rounds.rests(0, &mut accounts[0]);
         assert_eq!((accounts[0].left, rounds.is_empty()), (0, true));
         // A share of the time pays debts, and nothing beyond.
         accounts[0].charge(1_000, 0);
@@ -231,13 +245,14 @@ mod tests {
         rounds.wants(0, &mut accounts[0]);
         assert_eq!(rounds.next(&mut accounts), Some(0));
         accounts[0].charge(5 * QUANTUM as u64, 1);
-        rounds.rests(&mut accounts[0]);
+        rounds.rests(0, &mut accounts[0]);
         rounds.wants(0, &mut accounts[0]);
         rounds.wants(1, &mut accounts[1]);
         let mut turns = [0; 2];
         for _ in 0..10 {
             let next = rounds.next(&mut accounts).expect("both are runnable");
             accounts[next].charge(QUANTUM as u64, 1);
+            rounds.passes();
             turns[next] += 1;
         }
         assert_eq!(turns, [3, 7]);

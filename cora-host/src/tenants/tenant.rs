@@ -36,6 +36,8 @@ use crate::{RunError, SharedFutex};
 const SLICE: Duration = Duration::from_micros(500);
 /// Who takes more of a processor in a turn hangs, and is ended.
 const MOST_TURN: Duration = Duration::from_millis(10);
+/// The same by the time that passes, for a turn in a process that others have turns in before.
+const MOST_TURN_BEHIND: Duration = Duration::from_millis(50);
 /// The same for a turn in which the process waits, and for one that starts.
 const MOST_WAIT: Duration = Duration::from_secs(2);
 const MOST_START: Duration = Duration::from_secs(30);
@@ -253,15 +255,9 @@ impl Tenant {
         self.given.is_some()
     }
 
-    /// Gives it a turn, and waits a little for its end; returns whether it ended.
-    pub(super) fn turn(&mut self, ports: &mut LiveWire) -> Result<bool, Fault> {
+    /// Gives it a turn. A process that it shares is to be woken then.
+    pub(super) fn give(&mut self) -> Result<(), Fault> {
         let most = self.account.packets();
-        self.give(most)?;
-        self.wait()?;
-        self.settle(ports)
-    }
-
-    fn give(&mut self, most: usize) -> Result<(), Fault> {
         self.wire.feed_first()?;
         let mut packets = 0;
         while packets < most
@@ -274,14 +270,10 @@ impl Tenant {
         }
         self.wire.publish();
         self.has_more = false;
-        self.tell();
         self.turns += 1;
-        if self.worker.image().is_some() {
-            // What its process did before was for others.
-            self.charged = self.worker.time();
-        }
         self.last_turn = Instant::now();
-        self.given = Some(Given { begun: self.last_turn, time: self.charged, packets });
+        let time = self.charged;
+        self.given = Some(Given { begun: self.last_turn, time, packets });
         self.region.give_turn(self.turns);
         self.worker.call(&self.region);
         Ok(())
@@ -291,11 +283,14 @@ impl Tenant {
         self.region.turn_ended() == self.turns
     }
 
-    fn wait(&self) -> Result<(), Fault> {
+    /// Waits for the end of its turn, if that comes soon. With so many turns before it, it may take
+    /// as many times as long.
+    pub(super) fn wait(&self, turns: usize) -> Result<(), Fault> {
         let begun = Instant::now();
+        let most = SLICE.saturating_mul(u32::try_from(turns).unwrap_or(u32::MAX));
         let bell = self.region.agent_bell(SharedFutex);
         loop {
-            let left = SLICE.saturating_sub(begun.elapsed());
+            let left = most.saturating_sub(begun.elapsed());
             if left.is_zero() || self.has_ended_turn() {
                 return Ok(());
             }
@@ -303,25 +298,58 @@ impl Tenant {
         }
     }
 
-    /// Sends the output of its turn, and takes the time for it. Returns whether the turn is over.
-    pub(super) fn settle(&mut self, ports: &mut LiveWire) -> Result<bool, Fault> {
+    /// How long the turn took by what its process says (ns), if that is shared; zero before its
+    /// end.
+    pub(super) fn told(&self) -> u64 {
+        if self.given.is_some() && self.has_ended_turn() { self.region.turn_ns() } else { 0 }
+    }
+
+    /// Sends the output of its turn, and takes the time for it: `took` (ns), or what its own process
+    /// took. Returns whether the turn is over.
+    pub(super) fn settle(
+        &mut self,
+        ports: &mut LiveWire,
+        took: Option<u64>,
+    ) -> Result<bool, Fault> {
         let is_over = self.has_ended_turn();
         self.drain(ports)?;
         let Some(given) = self.given else { return Ok(true) };
-        let time = self.worker.time();
+        let took = took.unwrap_or_else(|| {
+            let time = self.worker.time();
+            let took = time.saturating_sub(self.charged);
+            if is_over {
+                self.charged = self.charged.max(time);
+            }
+            took
+        });
         if is_over {
             self.given = None;
             self.worker.rests();
-            self.account.charge(time.saturating_sub(self.charged), given.packets);
-            self.charged = self.charged.max(time);
-        } else if time.saturating_sub(given.time) > MOST_TURN.as_nanos() as u64 {
+            self.account.charge(took, given.packets);
+        } else if self.worker.is_at_it() {
+            self.check(given)?;
+        }
+        Ok(is_over)
+    }
+
+    /// Whether a turn that goes on may go on.
+    fn check(&mut self, given: Given) -> Result<(), Fault> {
+        let hangs = if self.worker.image().is_some() {
+            // Others had turns before it, in the same process, and one of them may have ended that.
+            given.begun.elapsed() > MOST_TURN_BEHIND && self.worker.look(&self.region)?.is_none()
+        } else {
+            let took = self.worker.time().saturating_sub(given.time);
+            Duration::from_nanos(took) > MOST_TURN
+        };
+        if hangs {
             let hangs = format!("its NIC half did not end a turn within {MOST_TURN:?}");
             return Err(Fault::Breaks(hangs));
-        } else if given.begun.elapsed() > MOST_WAIT {
+        }
+        if given.begun.elapsed() > MOST_WAIT {
             let stands = format!("its NIC half stood still in a turn for {MOST_WAIT:?}");
             return Err(Fault::Breaks(stands));
         }
-        Ok(is_over)
+        Ok(())
     }
 
     /// Sends its output. The agent's time for that is the tenant's, too.

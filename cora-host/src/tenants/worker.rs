@@ -37,6 +37,14 @@ impl Worker {
         }
     }
 
+    /// Whether it is this half that its process works for, or whether others come before.
+    pub(super) fn is_at_it(&self) -> bool {
+        match self {
+            Self::Own(_) => true,
+            Self::Room(image, room) => image.borrow().is_at(*room),
+        }
+    }
+
     /// The half's turn is over.
     pub(super) fn rests(&self) {
         if let Self::Room(image, room) = self {

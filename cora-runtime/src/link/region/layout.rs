@@ -59,6 +59,7 @@ pub(super) mod at {
     pub(in crate::link::region) const NIC_HEARTBEAT: usize = 80;
     pub(in crate::link::region) const NIC_PACKET: usize = 81;
     pub(in crate::link::region) const TURN_ENDED: usize = 82;
+    pub(in crate::link::region) const TURN_NS: usize = 83;
     pub(in crate::link::region) const NIC_BELL: usize = 96;
     pub(in crate::link::region) const TURN: usize = 112;
     pub(in crate::link::region) const AGENT_BELL: usize = 120;

@@ -245,6 +245,16 @@ impl Region {
         self.header[at::TURN_ENDED].load(Ordering::Acquire)
     }
 
+    /// How long the last turn took (ns), where the NIC half has its process with others.
+    pub fn turn_ns(&self) -> u64 {
+        self.header[at::TURN_NS].load(Ordering::Relaxed)
+    }
+
+    /// Tells how long a turn took (ns), before it ends, for the NIC half.
+    pub fn tell_turn_ns(&self, ns: u64) {
+        self.header[at::TURN_NS].store(ns, Ordering::Relaxed);
+    }
+
     /// The NIC half has nothing left to do in this turn, for the NIC half. Ring the agent's bell
     /// then.
     pub fn end_turn(&self, number: u64) {

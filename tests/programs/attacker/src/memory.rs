@@ -8,8 +8,8 @@ use std::time::Duration;
 use cora_runtime::link::region::{HashSeed, Identity, Region, RegionLayout, generation};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 
-/// The sizes of rings that every half of this version knows.
-const RING_BYTES: [usize; 4] = [1 << 20, 1 << 20, 1 << 19, 1 << 19];
+/// The sizes of rings that every half at an agent of this version knows.
+const RING_BYTES: [usize; 4] = [1 << 16, 1 << 16, 1 << 19, 1 << 19];
 /// A word of the header that nobody else uses.
 const WAY: usize = 300;
 /// Addresses to forge from there on: four words.
