@@ -28,7 +28,7 @@
 
 use std::ffi::OsString;
 use std::io::Result;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -97,7 +97,7 @@ impl Attach {
     pub fn begin(self) -> Result<Attachment> {
         let Self { agent, program, sockets, serves, options } = self;
         let sockets = sockets.into_iter().collect::<Result<Vec<_>>>()?;
-        let numbers: Vec<_> = sockets.iter().map(|it| it.as_raw_fd()).collect();
+        let numbers: Vec<_> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
         let mut command = Command::new(program);
         command.args(["run", "--json", "--agent"]).arg(agent);
         for number in &numbers {

@@ -1,6 +1,6 @@
 //! `cora-lab FUNCTION=PROGRAM…`: real programs through Cora's, and through the kernel in its place;
-//! `cora-lab wires NAME=PROGRAM…`: frames a second; `cora-lab sockets NAME=PROGRAM…`: programs before
-//! servers' sockets. Needs root.
+//! `cora-lab wires NAME=PROGRAM…`: frames a second; `cora-lab sockets NAME=PROGRAM…`: programs
+//! before servers' sockets. Needs root.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

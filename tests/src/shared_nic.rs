@@ -13,7 +13,7 @@ use crate::process::wait_until;
 use crate::site::SOON;
 use crate::workshop::{cargo_cora, room};
 
-/// What helpers of the lab return.
+/// The result of a helper of the lab.
 fn well<T>(done: Result<T, String>) -> T {
     done.unwrap_or_else(|why| panic!("{why}"))
 }
@@ -85,7 +85,7 @@ impl Attached {
         (report(&output), output.stderr)
     }
 
-    /// The same, whatever its exit code is.
+    /// The same with any exit code.
     pub fn end_anyhow(self) -> (Value, String) {
         let output = well(self.run.interrupt(2 * SOON));
         (report(&output), output.stderr)

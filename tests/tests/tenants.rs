@@ -1,5 +1,5 @@
 //! Programs that are attached before the sockets of servers, live, at an agent between two kernels:
-//! they answer, their neighbours are as well as without them, and nobody gets what he does not hold.
+//! they answer, their neighbours are as well as without them, and nobody gets a foreign address.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::net::UdpSocket;
@@ -51,7 +51,7 @@ fn answer(number: u64, rounds: u32, salt: u64) -> Vec<u8> {
     [number.to_le_bytes(), mixed.to_le_bytes()].concat()
 }
 
-/// What comes back for these bytes, within a second.
+/// The answer to these bytes, within a second.
 fn ask(socket: &UdpSocket, bytes: &[u8]) -> Option<Vec<u8>> {
     socket.send(bytes).unwrap();
     hear(socket)
@@ -64,7 +64,7 @@ fn hear(socket: &UdpSocket) -> Option<Vec<u8>> {
     Some(answer)
 }
 
-/// What the server itself says to these bytes.
+/// The server's own answer to these bytes.
 fn plain(bytes: &[u8]) -> Vec<u8> {
     [b"server:", bytes].concat()
 }
@@ -97,7 +97,7 @@ fn a_program_answers_in_its_servers_place_and_packets_pass_by_without_it() {
     let attached = Attached::before(&nic, confined("echoes"), &[AT], &["--config", &config]);
     wait_for(&nic, AT);
     assert_eq!(ask(&socket, &asked), Some(answer(1, 3, 0)));
-    // What is no question of the program is the server's to answer: in fragments, too.
+    // All but questions of the program is the server's to answer: in fragments, too.
     for words in [b"what is this?".to_vec(), vec![7; 4_000]] {
         assert_eq!(ask(&socket, &words), Some(plain(&words)), "{} bytes", words.len());
     }
@@ -155,7 +155,7 @@ fn attacker(nic: &SharedNic, way: &str, words: &[&str]) -> Command {
     command
 }
 
-/// What an agent says to it.
+/// An agent's answer to it.
 fn refused(command: &mut Command) -> String {
     let ended: Ended = run(command, SOON);
     let said: Vec<&str> = ended.stdout.lines().collect();
@@ -223,7 +223,7 @@ const WAYS: [(&str, Option<u8>, &str); 13] = [
     ("hoard", Some(1), ""),
 ];
 
-/// Each attacker in turn beside a tenant whose client notices nothing.
+/// Each attacker in turn beside a tenant: its client notices nothing.
 #[test]
 fn a_tenant_harms_nobody() {
     let Some(nic) = nic("ta", &[]) else { return };
@@ -284,7 +284,7 @@ fn p99(mut all: Vec<Duration>) -> Duration {
     all[all.len() * 99 / 100]
 }
 
-/// Time in proportion to weights, whatever a packet costs.
+/// Time in proportion to weights, with packets of different costs.
 #[test]
 fn tenants_get_their_shares_of_the_time() {
     let Some(nic) = nic("ts", &[]) else { return };

@@ -29,7 +29,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     run_command(&mut lab)
 }
 
-/// What `--only` names, and the other words.
+/// The word behind `--only`, and the other words.
 fn only(words: &[String]) -> Result<(Option<String>, Vec<String>), String> {
     let mut rest = Vec::new();
     let (mut words, mut only) = (words.iter(), None);

@@ -64,7 +64,9 @@ fn processors() -> Result<[CpuSet; 2]> {
     match there.split_last() {
         Some((last, rest @ [_, ..])) => {
             own.set(*last);
-            rest.iter().for_each(|core| others.set(*core));
+            for core in rest {
+                others.set(*core);
+            }
         }
         // With one alone there is no choice.
         _ => return Ok([all, all]),

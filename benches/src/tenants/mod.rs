@@ -3,13 +3,13 @@
 //! The agent and its tenants' NIC halves have a processor to themselves, and packets come and go in
 //! memory; the tenants' supervisors are on the other processors. Each tenant answers questions
 //! after as much work as they ask for. A latency is the time from when a packet is due, by a
-//! schedule that waits for nobody, until the answer leaves. What a virtual machine takes away adds to
-//! latencies alone, so of several rounds the least p99 counts, on both sides of a comparison.
+//! schedule that waits for nobody, until the answer leaves. Pauses of a virtual machine add
+//! to latencies alone, so of several rounds the least p99 counts, on both sides of a comparison.
 //!
 //! | figure | compared |
 //! | --- | --- |
-//! | shares of six | the largest deviation from a sixth, for six tenants whose packets cost 0.5 to 100 µs |
-//! | others' p99 | five tenants' p99 beside a sixth that offers ten times as much, with that without |
+//! | shares of six | the largest deviation from a sixth; packets cost 0.5 to 100 µs |
+//! | others' p99 | that of five beside a sixth that offers ten times as much |
 //! | a process each | p99 of 64 tenants in processes of their own, at 100,000 packets/s in all |
 //! | in one process | p99 of 256 tenants in one process, with that of 8 there at the same rate |
 //!

@@ -74,7 +74,9 @@ impl Offered {
     fn gap(&mut self, per_second: f64) -> u64 {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let uniform = ((self.random >> 11) as f64 + 1.0) / (1_u64 << 53) as f64;
-        (-uniform.ln() * 1e9 / per_second) as u64
+        #[expect(clippy::cast_sign_loss, reason = "the logarithm of a part of one is negative")]
+        let gap = (-uniform.ln() * 1e9 / per_second) as u64;
+        gap
     }
 
     fn receive(&mut self, most: usize, each: &mut dyn FnMut(&[u8])) -> usize {
@@ -163,7 +165,9 @@ impl Port for InMemory {
         if let Some(offered) = &self.offered {
             offered.with(|now| {
                 if let Some(offered) = now {
-                    frames.iter().for_each(|frame| offered.answered(frame));
+                    for frame in frames {
+                        offered.answered(frame);
+                    }
                 }
             });
         }

@@ -1,5 +1,5 @@
-//! What client and agent say to each other: packets of a local socket that keeps their bounds, each
-//! a JSON object. Descriptors come with the first one.
+//! The messages between client and agent: packets of a local socket that keeps their bounds, each a
+//! JSON object. Descriptors come with the first one.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -22,7 +22,7 @@ pub(crate) const BEFORE_SOCKETS: usize = 3;
 /// Room for descriptors: some more than there may be, so that too many are seen.
 const MOST_FILES: usize = 16;
 
-/// What a client asks first.
+/// The first packet of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Ask {
@@ -56,7 +56,7 @@ pub(crate) struct Attach {
     pub(crate) at: Vec<String>,
 }
 
-/// What an agent answers.
+/// An agent's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Say {
@@ -118,7 +118,7 @@ pub(crate) fn receive<T: DeserializeOwned>(from: impl AsFd) -> Came<T> {
         Err(Errno::AGAIN | Errno::INTR) => return Came::NotYet,
         Err(_) => return Came::Closed,
     };
-    // Descriptors are taken whatever the packet is: those that are left would stay open.
+    // Descriptors of any packet are taken: those that are left would stay open.
     let mut files = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(some) = message {

@@ -15,7 +15,7 @@
 //! | --- | --- |
 //! | `address` | where packets are for: `udp:ADDRESS:PORT` |
 //! | `proof` | a socket as the proof that its address is held |
-//! | `letter` | what both ends say on the control connection |
+//! | `letter` | the messages on the control connection |
 //! | `rooms` | many NIC halves of a program in one process, each in a room of its own |
 //! | `stub` | the client's process in the place of the NIC half |
 

@@ -1,11 +1,11 @@
 //! A socket as the proof that its address is held.
 //!
-//! The kernel says what a socket is bound to, and in which network namespace. Anybody can make a
-//! namespace of his own, and bind any address there, so an agent believes sockets of the namespaces
-//! behind its ports alone.
+//! The kernel tells the address that a socket is bound to, and its network namespace. Anybody can
+//! make a namespace of his own, and bind any address there, so an agent believes sockets of the
+//! namespaces behind its ports alone.
 //!
-//! A server as it is passes no socket. Whoever may look into its process takes a duplicate
-//! (`pidfd_getfd`), which the kernel grants to those who could attach a debugger.
+//! A server as it is passes no socket. A user with the right to debug its process takes a duplicate
+//! (`pidfd_getfd`).
 #![expect(unsafe_code, reason = "asks the kernel about sockets")]
 
 use std::fs;
@@ -60,7 +60,7 @@ impl Namespace {
     }
 }
 
-/// What a socket holds.
+/// The address of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     transport: Transport,
@@ -70,7 +70,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What this socket holds: that of a UDP socket that is bound, or of a TCP socket that listens.
+    /// That of a UDP socket that is bound, or of a TCP socket that listens.
     ///
     /// # Errors
     /// A sentence.
@@ -142,7 +142,7 @@ fn addresses_beside(socket: BorrowedFd<'_>) -> Vec<Ipv4Addr> {
     let there = usize::try_from(asked.ifc_len).unwrap_or(0) / size_of::<libc::ifreq>();
     let address = |entry: &libc::ifreq| {
         // SAFETY: for this request the kernel writes a socket address into each entry. Its bytes
-        // are plain data: whatever they are, they can be read.
+        // are plain data, which can be read in any case.
         let address = unsafe { entry.ifr_ifru.ifru_addr };
         let [_, _, a, b, c, d, ..] = address.sa_data.map(|byte| byte.to_ne_bytes()[0]);
         (i32::from(address.sa_family) == libc::AF_INET).then(|| Ipv4Addr::new(a, b, c, d))

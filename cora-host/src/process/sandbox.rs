@@ -17,9 +17,9 @@
 //! | `rt_sigaction`, `rt_sigprocmask`, `rt_sigreturn`, `sigaltstack` | its end by a fault |
 //! | `getpid`, `gettid`, `tgkill` to itself | its end by a panic |
 //! | `getrandom` | seeds of hash tables in the standard library |
-//! | `execve`, `nanosleep`: of an image or a static program | its beginning; sleeping where no futex works |
-//! | `set_tid_address`, `poll`, `arch_prctl`: of a static program | the beginning of its standard library |
-//! | `recvmsg` from one socket, `close`, `fcntl` for a flag: of one with many halves | the files of their regions |
+//! | `execve`, `nanosleep`: of images, static programs | beginning; sleep without a futex |
+//! | `set_tid_address`, `poll`, `arch_prctl`: of static programs | the standard library |
+//! | `recvmsg` from one socket, `close`, `fcntl` for a flag: of many halves | their regions |
 #![expect(unsafe_code, reason = "hands a filter to the kernel")]
 
 use std::os::raw::c_long;

@@ -2,26 +2,23 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use cora_port::Port;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::RunError;
 use crate::attach::letter::{self, Say};
 use crate::attach::proof::Namespace;
-use crate::control::stop::Stop;
 use crate::ingress::capture::{Cable as _, Next, Out as _};
 use crate::ingress::clock::Clock;
-use crate::ingress::port_names::Ports;
 use crate::ingress::ports::LiveWire;
 use crate::node::half::layout_at_agent;
-use crate::process::log::{self, LogOptions, Part};
-use crate::process::{cores, signals};
+use crate::process::log::{self, Part};
 use crate::tenants::book::Book;
+use crate::tenants::command::two_ports;
 use crate::tenants::image::{Image, Images};
 use crate::tenants::listener::{Listener, Needs, Rules, Wants, refuse};
 use crate::tenants::rounds::{Account, Accounts, Rounds};
@@ -31,89 +28,26 @@ use crate::tenants::tenant::{Brings, Fault, Stage, Tenant};
 /// Frames that are taken from the ports between two turns.
 const BURST: usize = 64;
 /// How often clients are looked after.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// Looks until each tenant was looked after once, at least, and how many are at most in one.
 const LEAST_LOOKS: usize = 8;
 const MOST_IN_A_LOOK: usize = 4;
-/// Rounds without work before the agent sleeps.
-const ROUNDS: u32 = 20;
 /// Most turns that are given at once, to tenants that share a process.
 const MOST_AT_ONCE: usize = 32;
 /// Bytes of a mebibyte.
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 /// The form of reports.
 const SCHEMA: &str = "cora-agent/1";
 /// How a tenant that the agent ended is told to have ended: as one that was killed.
 const KILLED: u8 = 137;
 
-/// The orders of an agent.
-#[derive(Args, Clone, Debug)]
-pub struct AgentArguments {
-    /// The socket at which programs are attached.
-    socket: PathBuf,
-    /// The ports, as inside=PORT,outside=PORT: servers are at the inside.
-    #[arg(long, value_name = "PORTS", value_parser = two_ports)]
-    live: Ports,
-    /// The network namespace of servers behind the ports, as /run/netns/NAME; may be given several
-    /// times [default: the agent's own].
-    #[arg(long, value_name = "FILE")]
-    behind: Vec<PathBuf>,
-    /// Most tenants.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    tenants: u16,
-    /// Most memory for the states of a tenant, in MiB.
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
-    memory: u64,
-    /// The processor of the agent and of its tenants [default: as the kernel sees fit].
-    #[arg(long, value_name = "N")]
-    core: Option<usize>,
-    /// After how many seconds it ends by itself [default: never].
-    #[arg(long, value_name = "N")]
-    seconds: Option<u64>,
-    /// Print one JSON object instead of a table at the end.
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    log: LogOptions,
-}
-
-/// Two ports, between which packets pass.
-fn two_ports(text: &str) -> Result<Ports, String> {
-    let text =
-        if text.contains("pass=") { text.to_owned() } else { format!("{text},pass=opposite") };
-    let ports: Ports = text.parse()?;
-    if ports.are_of_card() || ports.all().len() != 2 {
-        return Err("an agent has two ports: say inside=PORT,outside=PORT".to_owned());
-    }
-    Ok(ports)
-}
-
-/// Serves programs until it is told to end; returns its counts.
-///
-/// # Errors
-/// If a port or the socket can't be opened, or a port is lost.
-pub fn serve(arguments: &AgentArguments) -> Result<AgentReport, RunError> {
-    signals::keep_on_at_file_limits();
-    log::speak_for(Part::Card);
-    let mut stop = Stop::new(arguments.seconds.map(Duration::from_secs));
-    log::begin(&arguments.log)?;
-    if let Some(core) = arguments.core {
-        cores::stay_on(core);
-    }
-    let mut agent = Agent::open(arguments)?;
-    let served = agent.serve(&mut stop);
-    let report = agent.report();
-    log::flush();
-    served.map(|()| report)
-}
-
-/// The part of a time that belongs to one who told so much, where all told so much.
+/// The part of a time that belongs to a tenant with so much of the sum of all.
 fn share(took: u64, told: u64, all: u64) -> u64 {
     let part = u128::from(took) * u128::from(told) / u128::from(all.max(1));
     u64::try_from(part).unwrap_or(u64::MAX)
 }
 
-fn own_namespace() -> Result<Namespace, RunError> {
+pub(super) fn own_namespace() -> Result<Namespace, RunError> {
     let what = "the agent's network namespace";
     Namespace::own().map_err(|cause| RunError::System { what, cause })
 }
@@ -153,20 +87,6 @@ impl fmt::Debug for Agent {
 }
 
 impl Agent {
-    fn open(arguments: &AgentArguments) -> Result<Self, RunError> {
-        let mut behind = Vec::new();
-        for path in &arguments.behind {
-            let there = Namespace::at(path);
-            behind.push(there.map_err(|cause| RunError::File { path: path.clone(), cause })?);
-        }
-        if behind.is_empty() {
-            behind.push(own_namespace()?);
-        }
-        let ports = LiveWire::open(&arguments.live, &[], Clock::begin())?;
-        let memory = arguments.memory.saturating_mul(MIB);
-        Self::at(ports, &arguments.socket, Rules { behind, memory }, arguments.tenants.into())
-    }
-
     /// An agent between these ports, for measurements. Servers are in the agent's own network
     /// namespace.
     ///
@@ -186,7 +106,12 @@ impl Agent {
         Self::at(ports, socket, Rules { behind, memory: MIB << 10 }, tenants)
     }
 
-    fn at(ports: LiveWire, socket: &Path, rules: Rules, most: usize) -> Result<Self, RunError> {
+    pub(super) fn at(
+        ports: LiveWire,
+        socket: &Path,
+        rules: Rules,
+        most: usize,
+    ) -> Result<Self, RunError> {
         let memory = rules.memory;
         Ok(Self {
             ports,
@@ -206,23 +131,10 @@ impl Agent {
         })
     }
 
-    fn serve(&mut self, stop: &mut Stop) -> Result<(), RunError> {
-        let mut quiet = 0;
-        let mut looked = Instant::now();
-        while !stop.is_now() {
-            let busy = self.step()?;
-            if looked.elapsed() >= LOOK_EVERY {
-                looked = Instant::now();
-                stop.look(false);
-            }
-            quiet = if busy { 0 } else { quiet + 1 };
-            if quiet >= ROUNDS {
-                self.rest();
-            }
-        }
+    /// Ends all tenants.
+    pub(super) fn end(&mut self) {
         let tenants = self.tenants.len();
         (0..tenants).for_each(|number| self.leave(number, KILLED));
-        Ok(())
     }
 
     /// Packets come and go, and a tenant has a turn. Returns whether there was anything to do.
@@ -323,7 +235,9 @@ impl Agent {
                 break;
             }
         }
-        image.iter().for_each(|image| image.borrow().wake());
+        if let Some(image) = image {
+            image.borrow().wake();
+        }
         Ok(false)
     }
 
@@ -357,7 +271,7 @@ impl Agent {
                 Wants::Tenants(client) => {
                     let _unheard = letter::send(&client, &self.report(), &[]);
                 }
-                Wants::Attach(brings, needs) => self.attach(*brings, needs),
+                Wants::Attach(brings, needs) => self.attach(*brings, &needs),
             }
         }
         let looks = LEAST_LOOKS.max(self.tenants.len() / MOST_IN_A_LOOK);
@@ -399,7 +313,7 @@ impl Agent {
         let weights = self.tenants.iter().flatten().map(|tenant| tenant.account.weight()).sum();
         let Self { tenants, ports, rounds, .. } = self;
         let Some(tenant) = tenants.get_mut(number).and_then(Option::as_mut) else { return Ok(()) };
-        // It has nothing more to say: whatever comes, or the end of it, ends the attachment.
+        // It has nothing more to say: any packet ends the attachment, as the end of it does.
         if !letter::is_silent(tenant.connection()) {
             self.leave(number, KILLED);
             return Ok(());
@@ -417,13 +331,13 @@ impl Agent {
     }
 
     /// Attaches a program, or tells its client why not.
-    fn attach(&mut self, brings: Brings, needs: Needs) {
+    fn attach(&mut self, brings: Brings, needs: &Needs) {
         let client = brings.connection.try_clone();
         let (name, at) = (brings.name.clone(), brings.at.clone());
-        let begun = self.may_attach(&brings, &needs).and_then(|()| {
+        let begun = self.may_attach(&brings, needs).and_then(|()| {
             let most = self.memory;
             let begun = Tenant::begin(brings, layout_at_agent(), |shares| {
-                if shares { self.images.enter(&needs, most) } else { needs.own_process() }
+                if shares { self.images.enter(needs, most) } else { needs.own_process() }
             });
             begun.map_err(|fault| match fault {
                 Fault::Breaks(why) => why,
@@ -434,7 +348,9 @@ impl Agent {
             Ok(tenant) => tenant,
             Err(why) => {
                 self.refused += 1;
-                client.iter().for_each(|client| refuse(client, why.clone()));
+                if let Ok(client) = client {
+                    refuse(&client, why);
+                }
                 return;
             }
         };
@@ -471,7 +387,7 @@ impl Agent {
         Ok(())
     }
 
-    /// A tenant did what none may: it is ended, and others go on.
+    /// A tenant broke the rules: it is ended, and others go on.
     fn fault(&mut self, number: usize, fault: Fault) -> Result<(), RunError> {
         match fault {
             Fault::Agents(error) => Err(error),
@@ -510,7 +426,7 @@ impl Agent {
     }
 
     /// Rests until a frame comes, or a client.
-    fn rest(&self) {
+    pub(super) fn rest(&self) {
         let handles = self.ports.handles();
         let mut files: Vec<_> =
             handles.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();

@@ -44,7 +44,7 @@ impl Book {
         self.tenants.get(&flow.endpoint(end)).copied()
     }
 
-    /// Who has this address.
+    /// The tenant of this address.
     pub(super) fn owner(&self, endpoint: &Endpoint) -> Option<usize> {
         self.tenants.get(endpoint).copied()
     }

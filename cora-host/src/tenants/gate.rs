@@ -1,5 +1,5 @@
-//! What a tenant may send: from its addresses to the outside, and to its addresses on the inside.
-//! It answers in its server's name, and in nobody else's.
+//! The gate of a tenant lets frames out: from its addresses to the outside, and to its addresses on
+//! the inside. It answers in its server's name, and in nobody else's.
 
 use cora_core::key::Endpoint;
 use cora_core::packet::{Meta, Packet, Port};

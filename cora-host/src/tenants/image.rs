@@ -1,8 +1,8 @@
 //! Processes with the NIC halves of many tenants that brought the same program.
 //!
 //! Its tenants share an address space, and nothing else: each half has states and regions of its
-//! own. Whoever shares one has chosen its program himself; what keeps the halves apart there is
-//! that Rust has no way from one to another. It works for one tenant at a time.
+//! own. Each user has chosen the program that shares it; the halves are apart there since Rust has
+//! no way from one to another. It works for one tenant at a time.
 #![expect(unsafe_code, reason = "uses a page that is unmapped with the process")]
 
 use std::cell::RefCell;
@@ -25,7 +25,7 @@ use crate::tenants::process::{Duty, Process};
 use crate::tenants::worker::Worker;
 use crate::{RunError, SharedFutex};
 
-/// The processes, and who may have no room in one any more.
+/// The processes, and tenants that may have no room in one any more.
 #[derive(Debug, Default)]
 pub(super) struct Images {
     all: Vec<Rc<RefCell<Image>>>,
@@ -115,7 +115,7 @@ pub(super) struct Image {
     begin: Vec<u16>,
     /// The time of the process that was charged to tenants (ns).
     charged: u64,
-    /// The last field: what is made of it is dropped before.
+    /// The last field: it is dropped after all that is made of it.
     _memory: Mapping,
 }
 
@@ -129,7 +129,8 @@ impl Image {
         let layout = rooms::layout();
         let file = map::memory(layout.bytes()).map_err(failed)?;
         let mapping = Mapping::of(file.as_fd(), layout.bytes()).map_err(failed)?;
-        // SAFETY: what is made of these words is in private fields, and dropped before the mapping.
+        // SAFETY: all that is made of these words is in private fields, and dropped before the
+        // mapping.
         let words = unsafe { mapping.words() };
         let page = Region::create(words, &layout, rooms::identity()).map_err(RunError::Region)?;
         let (own, its) =

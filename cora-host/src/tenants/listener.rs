@@ -1,5 +1,5 @@
-//! The socket at which programs are attached. Anybody may come: what he may have is proven by the
-//! descriptors that he brings.
+//! The socket at which programs are attached. Anybody may come: the descriptors that come along
+//! prove the addresses.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -42,7 +42,7 @@ pub(super) struct Listener {
     _file: OwnFile,
 }
 
-/// Whom an agent believes, and how much a tenant may have.
+/// The namespaces that an agent believes, and the limits of a tenant.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     /// The network namespaces behind the ports.
@@ -51,10 +51,10 @@ pub(super) struct Rules {
     pub(super) memory: u64,
 }
 
-/// What a client wants.
+/// A client's wish.
 #[derive(Debug)]
 pub(super) enum Wants {
-    /// To be attached: what it brings, and what its NIC half needs.
+    /// To be attached: its belongings, and the needs of its NIC half.
     Attach(Box<Brings>, Needs),
     /// The counts of tenants.
     Tenants(OwnedFd),
@@ -86,7 +86,7 @@ impl Listener {
         &self.socket
     }
 
-    /// What clients want that have asked since the last call.
+    /// The wishes of clients that have asked since the last call.
     pub(super) fn look(&mut self) -> Vec<Wants> {
         while self.clients.len() < MOST_CLIENTS
             && let Ok(client) =
@@ -124,7 +124,7 @@ pub(super) fn refuse(client: &OwnedFd, why: String) {
     let _unheard = letter::send(client, &Say::Refused { why }, &[]);
 }
 
-/// What a NIC half needs to begin.
+/// The needs of a NIC half at its beginning.
 #[derive(Debug)]
 pub(super) struct Needs {
     pub(super) program: File,

@@ -1,6 +1,6 @@
 //! The process of a tenant's NIC half. It is nobody's, has no file but its region, makes the few
 //! [calls](crate::process::sandbox) that a NIC half needs, and has bounded memory. The kernel's
-//! clock of the process tells what it took of a processor.
+//! clock of the process tells the time that it took of a processor.
 #![expect(
     unsafe_code,
     reason = "arranges, between fork and exec, what the process may, and reads its clock"
@@ -37,7 +37,7 @@ pub(super) struct Process {
     status: Option<u8>,
 }
 
-/// What a process is for.
+/// The duty of a process.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Duty<'a> {
     /// A NIC half on the regions in this file, which has so many bytes.

@@ -1,4 +1,4 @@
-//! Packets of a tenant that wait for its turn. What does not fit is the tenant's loss.
+//! Packets of a tenant that wait for its turn. Those that do not fit are the tenant's loss.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,9 @@
-//! Whose turn it is: deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) over the
+//! The order of turns: deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) over the
 //! nanoseconds that turns took.
 //!
 //! A tenant with packets gets a quantum, times its weight, in each round, and a turn with as many
-//! packets as that is for. What a turn took beyond is a debt, which is kept. What is left of a
-//! quantum is not: nobody saves time up. While a tenant has no packets its debt is paid by its share
+//! packets as that is for. Time beyond that is a debt, which is kept. The rest of a quantum is
+//! not: no tenant saves time up. While a tenant has no packets its debt is paid by its share
 //! of the time that passes, as if all others were at work.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Time that a tenant of weight one gets in a round (ns): some tens of packets, and some times the
 /// cost of a hand-over.
 const QUANTUM: i64 = 25_000;
-/// A debt beyond this (ns) is no matter of rounds: who has it does not return, and is ended.
+/// A debt beyond this (ns) is no matter of rounds: such a tenant is ended.
 const MOST_DEBT: i64 = 1_000_000_000;
 /// Most packets of a turn: the lightest ones take a quantum.
 const MOST_PACKETS: usize = 256;
@@ -23,7 +23,7 @@ const SMOOTHED_BY: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Account {
     weight: i64,
-    /// What is left of its quantum, or its debt (ns).
+    /// The rest of its quantum, or its debt (ns).
     left: i64,
     /// Mean cost of a packet (ns); zero before the first one.
     mean: u64,
@@ -42,13 +42,13 @@ impl Account {
     pub(super) fn packets(&self) -> usize {
         let fit = match (u64::try_from(self.left), self.mean) {
             (Ok(left), 1..) => usize::try_from(left / self.mean).unwrap_or(MOST_PACKETS),
-            // Nobody knows what they cost.
+            // Their cost is unknown.
             _ => 1,
         };
         fit.clamp(1, MOST_PACKETS)
     }
 
-    /// What it took beyond its quantum (ns); less than zero if something is left.
+    /// Its time beyond its quantum (ns); less than zero if something is left.
     pub(super) const fn debt(&self) -> i64 {
         -self.left
     }
@@ -108,7 +108,7 @@ impl Rounds {
         }
     }
 
-    /// Whose turn it is, if anybody's.
+    /// The tenant with the next turn, if there is one.
     pub(super) fn next(&mut self, accounts: &mut impl Accounts) -> Option<usize> {
         // A tenant in debt waits for as many rounds as that takes. If all are, time passes for all
         // at once: nobody waits for nothing.
@@ -132,7 +132,7 @@ impl Rounds {
         self.runnable.front().copied()
     }
 
-    /// The tenant whose turn it is has it: the next one is behind it.
+    /// The tenant with the turn passes to the end.
     pub(super) fn passes(&mut self) {
         if !self.runnable.is_empty() {
             self.runnable.rotate_left(1);

@@ -63,7 +63,7 @@ pub struct TenantReport {
     pub program: String,
     /// Where it is asked.
     pub at: Vec<String>,
-    /// Who attached it.
+    /// The user that attached it.
     pub user: u32,
     /// `starts`, `works` or `ends`.
     pub stage: String,

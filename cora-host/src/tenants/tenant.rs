@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 use cora_core::key::Endpoint;
 use cora_core::packet::{Meta, Port};
 use cora_runtime::link::message::Stamp;
-use cora_runtime::link::region::{
-    HashSeed, Identity, NicStatus, Region, RegionLayout, generation, sleep,
-};
+use cora_runtime::link::region::{HashSeed, Identity, NicStatus, Region, RegionLayout, generation};
 
+use crate::RunError;
 use crate::attach::address::ServedAt;
 use crate::attach::letter::{self, Say};
 use crate::ingress::clock::Clock;
@@ -25,30 +24,17 @@ use crate::ingress::news::{Heard, NewsEnd};
 use crate::ingress::port_report::PortReport;
 use crate::ingress::ports::LiveWire;
 use crate::memory::map::Mapping;
-use crate::tenants::gate::{Gate, Gated};
+use crate::tenants::gate::Gate;
 use crate::tenants::image::Image;
 use crate::tenants::queue::Queue;
 use crate::tenants::rounds::Account;
 use crate::tenants::worker::Worker;
-use crate::{RunError, SharedFutex};
 
-/// How long others wait for a turn to end. A longer one goes on beside theirs.
-const SLICE: Duration = Duration::from_micros(500);
-/// Who takes more of a processor in a turn hangs, and is ended.
-const MOST_TURN: Duration = Duration::from_millis(10);
-/// The same by the time that passes, for a turn in a process that others have turns in before.
-const MOST_TURN_BEHIND: Duration = Duration::from_millis(50);
-/// The same for a turn in which the process waits, and for one that starts.
-const MOST_WAIT: Duration = Duration::from_secs(2);
 const MOST_START: Duration = Duration::from_secs(30);
-/// Debts of time outside of turns (ns) beyond which a tenant is ended.
-const MOST_OUTSIDE: i64 = 200_000_000;
 /// How often a half in a shared process moves at least: it is not woken by itself.
 const MOVES_EVERY: Duration = Duration::from_millis(400);
-/// Frames of output that are sent behind a turn, in bursts. More wait for the next one.
-const MOST_DRAINED: usize = 4;
 
-/// What a tenant brings along.
+/// The belongings of a tenant.
 #[derive(Debug)]
 pub(super) struct Brings {
     pub(super) name: String,
@@ -65,11 +51,11 @@ pub(super) struct Brings {
 
 /// A turn that was given.
 #[derive(Clone, Copy, Debug)]
-struct Given {
-    begun: Instant,
+pub(super) struct Given {
+    pub(super) begun: Instant,
     /// The time of the process then (ns).
-    time: u64,
-    packets: usize,
+    pub(super) time: u64,
+    pub(super) packets: usize,
 }
 
 /// How far a tenant is.
@@ -123,18 +109,18 @@ pub(super) struct Tenant {
     pub(super) turns: u64,
     begun: Instant,
     looked: Instant,
-    last_turn: Instant,
+    pub(super) last_turn: Instant,
     connection: OwnedFd,
-    worker: Worker,
-    queue: Queue,
-    gate: Gate,
-    wire: WireEnd,
+    pub(super) worker: Worker,
+    pub(super) queue: Queue,
+    pub(super) gate: Gate,
+    pub(super) wire: WireEnd,
     news: NewsEnd,
-    region: Region,
+    pub(super) region: Region,
     layout: RegionLayout,
-    given: Option<Given>,
+    pub(super) given: Option<Given>,
     /// Its NIC half has something to do that is no packet.
-    has_more: bool,
+    pub(super) has_more: bool,
     /// The run's clock, once its supervisor has told the time.
     clock: Option<Clock>,
     /// Packets for it by port, and those that found no room.
@@ -143,7 +129,7 @@ pub(super) struct Tenant {
     /// Packets that its NIC half left unread as it went to another region.
     lost: u64,
     /// The time of the process that was charged (ns).
-    charged: u64,
+    pub(super) charged: u64,
     /// The interval at which it is told of silences (ns), if at all.
     silence: Option<u64>,
     /// The last fields: all others are dropped before this memory is unmapped.
@@ -161,8 +147,8 @@ impl Tenant {
     ) -> Result<Self, Fault> {
         let Brings { name, plan, weight, shares_process, silence, at, user, connection, memory } =
             brings;
-        // SAFETY: what is made of these words is in fields of the tenant alone, which are private,
-        // and dropped with it, before the mappings.
+        // SAFETY: all that is made of these words is in fields of the tenant alone, which are
+        // private, and dropped with it, before the mappings.
         let regions = unsafe { memory[0].words() };
         // SAFETY: as above.
         let news_words = unsafe { memory[1].words() };
@@ -255,122 +241,8 @@ impl Tenant {
         self.given.is_some()
     }
 
-    /// Gives it a turn. A process that it shares is to be woken then.
-    pub(super) fn give(&mut self) -> Result<(), Fault> {
-        let most = self.account.packets();
-        self.wire.feed_first()?;
-        let mut packets = 0;
-        while packets < most
-            && let Some((stamp, frame)) = self.queue.front()
-            && self.wire.feed(stamp, frame)?
-        {
-            self.wire.offers.took();
-            self.queue.pop();
-            packets += 1;
-        }
-        self.wire.publish();
-        self.has_more = false;
-        self.turns += 1;
-        self.last_turn = Instant::now();
-        let time = self.charged;
-        self.given = Some(Given { begun: self.last_turn, time, packets });
-        self.region.give_turn(self.turns);
-        self.worker.call(&self.region);
-        Ok(())
-    }
-
-    fn has_ended_turn(&self) -> bool {
-        self.region.turn_ended() == self.turns
-    }
-
-    /// Waits for the end of its turn, if that comes soon. With so many turns before it, it may take
-    /// as many times as long.
-    pub(super) fn wait(&self, turns: usize) -> Result<(), Fault> {
-        let begun = Instant::now();
-        let most = SLICE.saturating_mul(u32::try_from(turns).unwrap_or(u32::MAX));
-        let bell = self.region.agent_bell(SharedFutex);
-        loop {
-            let left = most.saturating_sub(begun.elapsed());
-            if left.is_zero() || self.has_ended_turn() {
-                return Ok(());
-            }
-            sleep(&bell, left, || Ok::<_, RunError>(!self.has_ended_turn()))?;
-        }
-    }
-
-    /// How long the turn took by what its process says (ns), if that is shared; zero before its
-    /// end.
-    pub(super) fn told(&self) -> u64 {
-        if self.given.is_some() && self.has_ended_turn() { self.region.turn_ns() } else { 0 }
-    }
-
-    /// Sends the output of its turn, and takes the time for it: `took` (ns), or what its own process
-    /// took. Returns whether the turn is over.
-    pub(super) fn settle(
-        &mut self,
-        ports: &mut LiveWire,
-        took: Option<u64>,
-    ) -> Result<bool, Fault> {
-        let is_over = self.has_ended_turn();
-        self.drain(ports)?;
-        let Some(given) = self.given else { return Ok(true) };
-        let took = took.unwrap_or_else(|| {
-            let time = self.worker.time();
-            let took = time.saturating_sub(self.charged);
-            if is_over {
-                self.charged = self.charged.max(time);
-            }
-            took
-        });
-        if is_over {
-            self.given = None;
-            self.worker.rests();
-            self.account.charge(took, given.packets);
-        } else if self.worker.is_at_it() {
-            self.check(given)?;
-        }
-        Ok(is_over)
-    }
-
-    /// Whether a turn that goes on may go on.
-    fn check(&mut self, given: Given) -> Result<(), Fault> {
-        let hangs = if self.worker.image().is_some() {
-            // Others had turns before it, in the same process, and one of them may have ended that.
-            given.begun.elapsed() > MOST_TURN_BEHIND && self.worker.look(&self.region)?.is_none()
-        } else {
-            let took = self.worker.time().saturating_sub(given.time);
-            Duration::from_nanos(took) > MOST_TURN
-        };
-        if hangs {
-            let hangs = format!("its NIC half did not end a turn within {MOST_TURN:?}");
-            return Err(Fault::Breaks(hangs));
-        }
-        if given.begun.elapsed() > MOST_WAIT {
-            let stands = format!("its NIC half stood still in a turn for {MOST_WAIT:?}");
-            return Err(Fault::Breaks(stands));
-        }
-        Ok(())
-    }
-
-    /// Sends its output. The agent's time for that is the tenant's, too.
-    fn drain(&mut self, ports: &mut LiveWire) -> Result<(), Fault> {
-        let Self { wire, gate, account, .. } = self;
-        let begun = Instant::now();
-        let mut any = false;
-        for _ in 0..MOST_DRAINED {
-            if !wire.drain(&mut Gated { ports, gate })? {
-                break;
-            }
-            any = true;
-        }
-        if any {
-            account.charge(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), 0);
-        }
-        Ok(())
-    }
-
-    /// Looks after it every few milliseconds, among tenants with so much weight; returns how its NIC
-    /// half ended, if it has.
+    /// Looks after it every few milliseconds, among tenants with so much weight; returns how its
+    /// NIC half ended, if it has.
     pub(super) fn look(&mut self, ports: &mut LiveWire, weights: u64) -> Result<Option<u8>, Fault> {
         let passed = self.looked.elapsed();
         self.looked += passed;
@@ -417,19 +289,6 @@ impl Tenant {
         Ok(None)
     }
 
-    /// Work for its host half is done outside of turns, and costs as much.
-    fn charge_outside(&mut self) -> Result<(), Fault> {
-        let time = self.worker.time();
-        self.account.charge(time.saturating_sub(self.charged), 0);
-        self.charged = self.charged.max(time);
-        if self.account.debt() > MOST_OUTSIDE {
-            return Err(Fault::Breaks(
-                "its NIC half works outside of its turns, for longer than its share".to_owned(),
-            ));
-        }
-        Ok(())
-    }
-
     /// Goes to the next region, once its NIC half is there.
     fn follow(&mut self, ports: &mut LiveWire) -> Result<(), Fault> {
         let identity = self.region.identity();
@@ -451,7 +310,7 @@ impl Tenant {
         Ok(())
     }
 
-    /// Takes what the supervisor says of the wire.
+    /// Takes the supervisor's records about the wire.
     fn hear(&mut self) -> Result<(), Fault> {
         while let Some(heard) = self.news.hear()? {
             match heard {
@@ -488,7 +347,7 @@ impl Tenant {
 
     fn ports_there(&self, ports: &LiveWire) -> PortsThere {
         let mut there = ports.report();
-        // What others do at these ports is none of its business.
+        // The counts of others at these ports are none of its business.
         for PortReport { number, received, transmitted, dropped, remarks, notes, name, .. } in
             there.values_mut()
         {

@@ -1,4 +1,4 @@
-//! Who works for a tenant: a process of its own, or a room in one that it shares.
+//! The process that works for a tenant: one of its own, or a room in one that it shares.
 
 use std::cell::RefCell;
 use std::rc::Rc;

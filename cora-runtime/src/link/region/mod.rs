@@ -5,7 +5,7 @@
 //!              of each ring and of the payload buffers        written by the host, before the NIC
 //! byte 512     the NIC's status and heartbeat                 written by the NIC
 //! byte 768     the NIC's bell                                 written by both
-//! byte 896     the NIC's turn                                 written by the agent, if there is one
+//! byte 896     the NIC's turn                                 written by an agent
 //! byte 960     the agent's bell                               written by both
 //! byte 1024    the host's heartbeat                           written by the host
 //! byte 1152    the host's bell                                written by both

@@ -1,5 +1,5 @@
-//! The client of the attacker: is attached at an address that it holds, and says what becomes of
-//! it.
+//! The client of the attacker: is attached at an address that it holds, and prints the agent's
+//! answers.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

@@ -1,4 +1,4 @@
-//! What the attacker does where the agent runs it.
+//! The attacker's deeds where the agent runs it.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +40,7 @@ pub(crate) struct Scene {
     addresses: [u64; 4],
 }
 
-/// Does what the client told it to.
+/// Does the deed that the client ordered.
 pub(crate) fn harm(file: i32, length: usize) -> ExitCode {
     let words = map(inherited(file), length);
     let (way, addresses) = orders(words);
@@ -136,7 +136,7 @@ impl Scene {
 }
 
 /// Sends in the name of others: from the victim to its client, from strangers, to other ports, and
-/// what is no packet at all.
+/// frames that are no packets at all.
 fn forge(scene: &Scene, _: u64) {
     let mut out = Producer::new(scene.region.rings().wire_out);
     let [own, victim, client, _] = scene.addresses;

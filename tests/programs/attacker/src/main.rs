@@ -1,11 +1,11 @@
 //! To test: a tenant that wants to harm its neighbours. Its client asks an agent to run this same
-//! file, and tells it by the memory of its own regions what to do there.
+//! file, and orders a deed there by the memory of its own regions.
 //!
 //! ```text
 //! attacker AGENT WAY ADDRESS:PORT [VICTIM:PORT CLIENT:PORT]
 //! ```
 //!
-//! The client binds the UDP address, so it may be attached there, and prints what the agent says.
+//! The client binds the UDP address, so it may be attached there, and prints the agent's answers.
 
 mod client;
 mod deeds;

@@ -1,4 +1,4 @@
-//! Memory of regions, and what the attacker's client tells its other half there.
+//! Memory of regions, and the orders of the attacker's client to its other half there.
 #![expect(unsafe_code, reason = "maps memory")]
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -44,7 +44,7 @@ pub(crate) fn region(words: &'static [AtomicU64]) -> Region {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is to be done: its number, and addresses as words.
+/// An order: the number of a deed, and addresses as words.
 pub(crate) fn order(words: &[AtomicU64], way: u64, addresses: [u64; 4]) {
     words[WAY].store(way, Ordering::Relaxed);
     for (word, address) in words[ADDRESSES..].iter().zip(addresses) {
@@ -67,7 +67,7 @@ pub(crate) fn nap(time: Duration) {
     let _over = wait(&word, Flags::PRIVATE, 0, Some(&time));
 }
 
-/// Wakes who sleeps by this word.
+/// Wakes the sleeper by this word.
 pub(crate) fn wake(word: &AtomicU64) {
     use rustix::thread::futex::{Flags, wake};
 

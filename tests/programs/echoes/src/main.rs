@@ -28,7 +28,7 @@ impl Compose for Ask {
     }
 }
 
-/// The answer: what came of the work.
+/// The answer: the result of the work.
 #[message(udp)]
 struct Answer {
     number: u64,
