@@ -125,6 +125,43 @@ pub mod __private {
     pub use cora_host as host;
     pub use cora_nic as nic;
 
+    /// Serves the NIC halves of this program that `next` tells of, until it tells of the end.
+    #[cfg(all(feature = "host", not(target_os = "none")))]
+    pub fn serve_many<A: core::app::App>(next: &mut dyn FnMut() -> host::Order) {
+        use std::boxed::Box;
+        use std::vec::Vec;
+
+        let mut rooms: Vec<Option<Box<nic::Seat<A>>>> = Vec::new();
+        let mut buffer = std::vec![0; nic::TURN_BYTES];
+        loop {
+            match next() {
+                host::Order::Begin { room, fd, length } => {
+                    let number = usize::from(room);
+                    if rooms.len() <= number {
+                        rooms.resize_with(number + 1, || None);
+                    }
+                    if let Some(place) = rooms.get_mut(number) {
+                        *place = nic::Seat::begin(fd, length).map(Box::new);
+                    }
+                }
+                host::Order::Turn { room } => {
+                    let half = rooms.get_mut(usize::from(room)).and_then(Option::as_mut);
+                    if let Some(half) = half
+                        && half.turn(&mut buffer).is_err()
+                    {
+                        half.leave();
+                    }
+                }
+                host::Order::Leave { room } => {
+                    if let Some(place) = rooms.get_mut(usize::from(room)) {
+                        *place = None;
+                    }
+                }
+                host::Order::End => return,
+            }
+        }
+    }
+
     /// The `main` of a program. With the feature `measure`, the program has instruments as well.
     #[cfg(all(feature = "host", not(target_os = "none")))]
     pub fn main<A: core::app::App + Send>(program: host::Program) -> std::process::ExitCode {

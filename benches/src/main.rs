@@ -221,15 +221,7 @@ fn main() -> std::io::Result<()> {
     if let Some(programs) = arguments.split.as_deref().filter(|_| wanted("link")) {
         link::run(programs, arguments.quick, &wanted, &mut tell)?;
     }
-    if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(participant::NAME)) {
-        participant::run(programs, arguments.quick, &mut tell)?;
-    }
-    if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(cache::NAME)) {
-        cache::run(programs, arguments.quick, &mut tell)?;
-    }
-    if let Some(programs) = arguments.confined.as_deref().filter(|_| wanted(tenants::NAME)) {
-        tenants::run(programs, arguments.quick, &mut tell)?;
-    }
+    before_servers(&arguments, &wanted, &mut tell)?;
     let both = arguments.programs.as_deref().zip(arguments.split.as_deref());
     if let Some((host_only, split)) = both.filter(|_| wanted(replicated::NAME)) {
         replicated::run(host_only, split, arguments.quick, arguments.json, &mut tell)?;
@@ -240,6 +232,24 @@ fn main() -> std::io::Result<()> {
     if let Some(page) = &arguments.page {
         std::fs::write(page, page::draw(&figures))?;
         eprintln!("drawn: {}", page.display());
+    }
+    Ok(())
+}
+
+/// Figures of programs in the place of servers, or before them.
+fn before_servers(
+    arguments: &Arguments,
+    wanted: &dyn Fn(&str) -> bool,
+    tell: &mut dyn FnMut(Figure),
+) -> std::io::Result<()> {
+    if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(participant::NAME)) {
+        participant::run(programs, arguments.quick, tell)?;
+    }
+    if let Some(programs) = arguments.nic_only.as_deref().filter(|_| wanted(cache::NAME)) {
+        cache::run(programs, arguments.quick, tell)?;
+    }
+    if let Some(programs) = arguments.confined.as_deref().filter(|_| wanted(tenants::NAME)) {
+        tenants::run(programs, arguments.quick, tell)?;
     }
     Ok(())
 }

@@ -99,7 +99,7 @@ pub mod parts {
     pub use crate::tenants::Agent;
 }
 
-use cora_runtime::node::Order;
+pub use cora_runtime::node::Order;
 
 /// A program, as passed by `cora::app!`.
 #[derive(Clone, Copy, Debug)]

@@ -14,18 +14,18 @@
 //! | `start` | bare metal only: `_start`, arguments, panics |
 //! | `sys` | the five system calls, for aarch64 and x86-64 Linux |
 //! | `link` | this side's ends of the rings |
-//! | `many` | not on bare metal: many halves in one process, each in its turn |
+//! | `seat` | not on bare metal: a half among others in one process |
 //! | [`serve`] | from the region's first word to the final report |
 #![cfg_attr(not(test), no_std)]
 
 mod link;
 #[cfg(not(target_os = "none"))]
-mod many;
+mod seat;
 mod serve;
 #[cfg(target_os = "none")]
 mod start;
 mod sys;
 
 #[cfg(not(target_os = "none"))]
-pub use many::serve_many;
+pub use seat::{Over, Seat, TURN_BYTES};
 pub use serve::{EXIT_LINK, EXIT_MEMORY, EXIT_REFUSED, serve};

@@ -255,7 +255,7 @@ fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {
         out.line("::cora::__private::main::<Program>(::cora::__private::host::Program {")?;
         out.line(format_args!("    nic_image: {image},"))?;
         out.line("    native_nic: ::cora::__private::nic::serve::<Program>,")?;
-        out.line("    native_halves: ::cora::__private::nic::serve_many::<Program>,")?;
+        out.line("    native_halves: ::cora::__private::serve_many::<Program>,")?;
         out.line("    graph_json: include_str!(concat!(env!(\"OUT_DIR\"), \"/graph.json\")),")?;
         out.line("    plan_json: include_str!(concat!(env!(\"OUT_DIR\"), \"/plan.json\")),")?;
         out.line("})")

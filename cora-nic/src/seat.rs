@@ -1,11 +1,7 @@
-//! Many NIC halves of one program in one process, on the machine of the host: each has a region and
-//! a memory of its own, and works when it is told to.
+//! A NIC half among others of its program in one process, on the machine of the host: each has a
+//! region and a memory of its own, and works when it is told to.
 #![expect(unsafe_code, reason = "unmaps the memory of halves that have left")]
 
-extern crate alloc;
-
-use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 
 use cora_core::app::App;
@@ -13,7 +9,7 @@ use cora_core::state::{Line, OutOfMemory};
 use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::link::region::NicStatus;
 use cora_runtime::nic_half::NicHalf;
-use cora_runtime::node::{Egress as _, NicLoop, Order};
+use cora_runtime::node::{Egress as _, NicLoop};
 
 use crate::link::RegionEnds;
 use crate::serve::{Round, Server, attach, broken, make_half_of, map, no_memory};
@@ -22,67 +18,52 @@ use crate::sys;
 /// Most rounds of a turn.
 const MOST_ROUNDS: u32 = 512;
 
-/// A half in its room. What it is made of is dropped before the memory is unmapped.
-struct Room<A: App> {
-    half: Option<Box<NicHalf<A>>>,
+/// Bytes of the buffer of a turn.
+pub const TURN_BYTES: usize = BURST_BYTES;
+
+/// Address and length of a mapping.
+type Mapped = (usize, usize);
+
+/// A half in its place. It is dropped before its memory is unmapped.
+pub struct Seat<A: App> {
+    half: Option<NicHalf<A>>,
     server: Option<Server<A>>,
     words: &'static [AtomicU64],
-    memory: Vec<(usize, usize)>,
+    /// The memory of states, and that beside them.
+    memory: [Option<Mapped>; 2],
 }
 
-/// Serves the halves of this program that `next` tells of, until it tells of the end.
-pub fn serve_many<A: App>(next: &mut dyn FnMut() -> Order) {
-    let mut rooms: Vec<Option<Room<A>>> = Vec::new();
-    let mut buffer = alloc::vec![0; BURST_BYTES];
-    loop {
-        match next() {
-            Order::Begin { room, fd, length } => {
-                let number = usize::from(room);
-                if rooms.len() <= number {
-                    rooms.resize_with(number + 1, || None);
-                }
-                if let Some(place) = rooms.get_mut(number) {
-                    *place = Room::begin(fd, length);
-                }
-            }
-            Order::Turn { room } => {
-                if let Some(place) = rooms.get_mut(usize::from(room))
-                    && let Some(half) = place
-                    && half.turn(&mut buffer).is_err()
-                {
-                    // It has told its region why, or that it is over.
-                    half.leave();
-                }
-            }
-            Order::Leave { room } => {
-                if let Some(place) = rooms.get_mut(usize::from(room)) {
-                    *place = None;
-                }
-            }
-            Order::End => return,
-        }
+/// The half is over, well or not: its region says which.
+#[derive(Clone, Copy, Debug)]
+pub struct Over;
+
+impl<A: App> core::fmt::Debug for Seat<A> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Seat").field("works", &self.half.is_some()).finish_non_exhaustive()
     }
 }
 
-/// The half is over, well or not.
-struct Over;
-
-impl<A: App> Room<A> {
+impl<A: App> Seat<A> {
     /// A half on the regions in this file; `None` if it can't begin.
-    fn begin(fd: i32, length: usize) -> Option<Self> {
+    #[must_use]
+    pub fn begin(fd: i32, length: usize) -> Option<Self> {
         // Others wait meanwhile: pages are made when they are touched.
         let words = map(fd, length, false)?;
-        let mut begun = Self { half: None, server: None, words, memory: Vec::new() };
+        let mut begun = Self { half: None, server: None, words, memory: [None; 2] };
         let region = attach::<A>(words).ok()?;
         let memory = &mut begun.memory;
         let made = make_half_of::<A>(&region, &mut |bytes, _| {
             let lines = sys::map_private(bytes, false);
             let lines = lines.ok_or(OutOfMemory { asked: bytes, left: 0 })?;
-            memory.push((lines.as_ptr().addr(), lines.len() * Line::BYTES));
+            let mapped = (lines.as_ptr().addr(), lines.len() * Line::BYTES);
+            // A half is made of two.
+            if let Some(place) = memory.iter_mut().find(|place| place.is_none()) {
+                *place = Some(mapped);
+            }
             Ok(lines)
         });
         match made {
-            Ok(half) => begun.half = Some(Box::new(half)),
+            Ok(half) => begun.half = Some(half),
             Err(error) => {
                 let _status = no_memory(&region, &error);
                 return None;
@@ -107,7 +88,10 @@ impl<A: App> Room<A> {
 
     /// Works until there is nothing to do, or for so many rounds: a host that sends without end
     /// holds nobody up.
-    fn turn(&mut self, buffer: &mut [u8]) -> Result<(), Over> {
+    ///
+    /// # Errors
+    /// If it is over. It has told its region how.
+    pub fn turn(&mut self, buffer: &mut [u8]) -> Result<(), Over> {
         let begun = sys::now_ns();
         for _ in 0..MOST_ROUNDS {
             let (Some(half), Some(server)) = (&mut self.half, &mut self.server) else {
@@ -142,8 +126,8 @@ impl<A: App> Room<A> {
         Ok(())
     }
 
-    /// Nothing is left of it but its region, until it is told to leave.
-    fn leave(&mut self) {
+    /// Nothing is left of it but its region.
+    pub fn leave(&mut self) {
         (self.half, self.server) = (None, None);
     }
 }
@@ -156,10 +140,10 @@ impl<A: App> Server<A> {
     }
 }
 
-impl<A: App> Drop for Room<A> {
+impl<A: App> Drop for Seat<A> {
     fn drop(&mut self) {
         self.leave();
-        for (address, bytes) in self.memory.drain(..) {
+        for (address, bytes) in self.memory.iter_mut().filter_map(Option::take) {
             // SAFETY: the half had this memory, and was dropped above. It was never elsewhere.
             unsafe { sys::unmap(address, bytes) };
         }
