@@ -50,6 +50,49 @@ impl Client {
         Ok(answers)
     }
 
+    /// Asks so many questions a second for so long, at times that wait for no answer; returns how
+    /// long each answer took from when its question was due (ns). Question and answer begin with a
+    /// number of 16 bits.
+    pub(crate) fn paced(
+        &mut self,
+        asks: &mut impl Asks,
+        per_second: f64,
+        time: Duration,
+    ) -> Result<Vec<u32>> {
+        self.socket.set_nonblocking(true)?;
+        let gap = 1e9 / per_second;
+        let (begun, mut number, mut took) = (Instant::now(), 0.0, Vec::new());
+        let mut due = vec![None; 1 << 16];
+        let mut question = [0; LONGEST];
+        let mut answer = [0; 2_048];
+        let now = || begun.elapsed().as_nanos() as f64;
+        // The last answers have a little more time.
+        while begun.elapsed() < time + PATIENCE {
+            let next = number * gap;
+            if next <= now() && next < time.as_nanos() as f64 {
+                number += 1.0;
+                let length = asks.next(&mut question);
+                // A full socket loses the question, as a network does.
+                if self.socket.send(&question[..length]).is_ok() {
+                    due[usize::from(u16::from_be_bytes([question[0], question[1]]))] = Some(next);
+                }
+            }
+            while let Ok(2..) = self.socket.recv(&mut answer) {
+                let asked = usize::from(u16::from_be_bytes([answer[0], answer[1]]));
+                if let Some(next) = due[asked].take() {
+                    #[expect(
+                        clippy::cast_sign_loss,
+                        reason = "an answer comes behind its question"
+                    )]
+                    took.push((now() - next) as u32);
+                }
+            }
+        }
+        self.socket.set_nonblocking(false)?;
+        self.outstanding = 0;
+        Ok(took)
+    }
+
     /// Fills up to so many questions, and takes an answer; returns whether there was one.
     fn ask(&mut self, asks: &mut impl Asks, most: usize) -> Result<u64> {
         let mut question = [0; LONGEST];

@@ -81,3 +81,68 @@ impl Out for Gated<'_> {
         self.ports.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cora_runtime::link::payload::Parked;
+
+    use super::*;
+    use crate::tenants::book::tests::{at, endpoint, packet};
+
+    const SERVER: &str = "10.0.0.2:53";
+    const OTHER: &str = "10.0.0.3:53";
+    const CLIENT: &str = "192.0.2.9:4000";
+
+    fn stamp() -> Stamp {
+        let (meta, egress) = (at(Port::OUTSIDE), Port::INSIDE);
+        Stamp { meta, number: 0, horizon: 0, egress, parked: Parked::NONE, missing: 0 }
+    }
+
+    fn gate() -> Gate {
+        Gate::of(vec![endpoint(SERVER)])
+    }
+
+    #[test]
+    fn a_tenant_speaks_for_its_server_alone() {
+        let mut gate = gate();
+        let mut lets = |port, from, to| gate.lets(port, &stamp(), &packet(from, to, 0, false));
+        assert!(lets(Port::OUTSIDE, SERVER, CLIENT), "an answer");
+        assert!(lets(Port::INSIDE, CLIENT, SERVER), "a packet that passes");
+        for (port, from, to) in [
+            (Port::OUTSIDE, OTHER, CLIENT),
+            (Port::OUTSIDE, "10.0.0.2:54", CLIENT),
+            (Port::OUTSIDE, CLIENT, SERVER),
+            (Port::INSIDE, CLIENT, OTHER),
+            (Port::INSIDE, SERVER, CLIENT),
+            (Port(2), SERVER, CLIENT),
+            (Port(200), SERVER, CLIENT),
+        ] {
+            assert!(!lets(port, from, to), "{from} to {to} at {port:?}");
+        }
+    }
+
+    #[test]
+    fn a_tenant_sends_no_fragments_but_those_that_it_got() {
+        let mut gate = gate();
+        let of = |offset, more| packet(CLIENT, SERVER, offset, more);
+        assert!(!gate.lets(Port::INSIDE, &stamp(), &of(0, true)), "it never got that");
+        assert!(!gate.lets(Port::INSIDE, &stamp(), &of(5, false)));
+        gate.sees(&mut of(0, true), at(Port::OUTSIDE));
+        assert!(gate.lets(Port::INSIDE, &stamp(), &of(0, true)));
+        assert!(gate.lets(Port::INSIDE, &stamp(), &of(5, false)));
+        let back = packet(SERVER, CLIENT, 0, true);
+        assert!(
+            !gate.lets(Port::OUTSIDE, &stamp(), &back),
+            "those of the other direction are others"
+        );
+    }
+
+    #[test]
+    fn any_bytes_are_let_out_or_refused() {
+        let mut gate = gate();
+        let whole = packet(SERVER, CLIENT, 0, false);
+        for length in 0..whole.len() {
+            assert!(!gate.lets(Port::OUTSIDE, &stamp(), &whole[..length]), "{length} bytes");
+        }
+    }
+}
