@@ -105,7 +105,7 @@ pub(super) mod tests {
     #[test]
     fn packets_have_the_tenant_of_the_servers_end() {
         let mut book = Book::new();
-        let mut of = |book: &mut Book, from, to, port| {
+        let of = |book: &mut Book, from, to, port| {
             book.tenant_of(&mut packet(from, to, 0, false), at(port))
         };
         assert_eq!(of(&mut book, CLIENT, SERVER, Port::OUTSIDE), None, "nobody is attached");
