@@ -49,6 +49,7 @@ fn runs(page: &Page) -> BTreeSet<String> {
         of("cora-delete/1", &["delete"]),
         of("cora-move/1", &["move"]),
         of("cora-log/1", &["log"]),
+        of("cora-agent/1", &["agent"]),
         of("cora-events/1", &["events"]),
         of("cora-tap/1", &["tap"]),
         of("cora-trace/1", &["trace"]),

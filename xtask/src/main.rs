@@ -66,6 +66,7 @@ fn usage() -> ExitCode {
     eprintln!(
         "       cargo xtask lab [--quick] [--json] [--ports tap|packet|xdp] [--seed S] [--out DIRECTORY]"
     );
+    eprintln!("       cargo xtask lab --only sockets [--quick] [--json]");
     eprintln!("       cargo xtask wires [--quick] [--json] [--only NAME]");
     eprintln!("       cargo xtask migrate-bench [--quick] [--json]");
     eprintln!("       cargo xtask adapt [--quick] [--json] [--seed S]");

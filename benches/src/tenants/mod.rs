@@ -105,18 +105,16 @@ impl Measure<'_> {
             Offer::to(tenant, 2e9 / f64::from(rounds + 1_000), rounds)
         };
         site.run((0..6).map(offers).collect(), self.time / 4)?;
-        let mut deviations = Vec::new();
+        let before = site.spent();
         for _ in 0..self.rounds {
-            let before = site.spent();
             site.run((0..6).map(offers).collect(), self.time)?;
-            let spent: Vec<f64> =
-                site.spent().iter().zip(before).map(|(now, before)| now - before).collect();
-            let all: f64 = spent.iter().sum();
-            let of = |spent: f64| (spent / all * 6.0 - 1.0).abs() * 100.0;
-            deviations.push(spent.iter().copied().map(of).fold(0.0, f64::max));
         }
+        let spent = site.spent().into_iter().zip(before).map(|(now, before)| now - before);
+        let spent: Vec<f64> = spent.collect();
+        let all: f64 = spent.iter().sum();
+        let of = |spent: f64| (spent / all * 6.0 - 1.0).abs() * 100.0;
+        let most = spent.iter().copied().map(of).fold(0.0, f64::max);
         let name = format!("{NAME}/shares of six, deviation");
-        let most = Turns::new(deviations).median();
         tell(Figure::of_limit(name, most, MOST_DEVIATION, "%"));
         Ok(())
     }

@@ -116,3 +116,47 @@ impl fmt::Display for AgentReport {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+
+    fn report() -> AgentReport {
+        AgentReport {
+            schema: "cora-agent/1".to_owned(),
+            came: 1_200,
+            left: 1_190,
+            passed: 200,
+            refused: 1,
+            ended: 2,
+            tenants: vec![TenantReport {
+                program: "cache".to_owned(),
+                at: vec!["udp:192.0.2.7:11211".to_owned()],
+                user: 1_000,
+                stage: "works".to_owned(),
+                came: 1_000,
+                left: 990,
+                queue_full: 7,
+                not_its_own: 3,
+                turns: 400,
+                busy_ns: 5_000_000,
+            }],
+        }
+    }
+
+    /// docs/json.md has its fields.
+    #[test]
+    fn the_json_is_as_the_page_says() {
+        golden::json("agent", &report());
+    }
+
+    #[test]
+    fn the_table_names_each_tenant_and_its_part_of_the_time() {
+        let table = report().to_string();
+        assert!(table.contains("1200 frames came") && table.contains("100.0%"), "{table}");
+        assert!(table.ends_with("udp:192.0.2.7:11211"), "{table}");
+        let nobody = AgentReport::default().to_string();
+        assert!(nobody.ends_with("no tenant"), "{nobody}");
+    }
+}
