@@ -30,6 +30,7 @@ use crate::tenants::queue::Queue;
 use crate::tenants::rounds::Account;
 use crate::tenants::worker::Worker;
 
+/// A tenant whose NIC half needs longer to start is ended.
 const MOST_START: Duration = Duration::from_secs(30);
 /// How often a half in a shared process moves at least: it is not woken by itself.
 const MOVES_EVERY: Duration = Duration::from_millis(400);
@@ -126,8 +127,6 @@ pub(super) struct Tenant {
     /// Packets for it by port, and those that found no room.
     came: [u64; 2],
     full: u64,
-    /// Packets that its NIC half left unread as it went to another region.
-    lost: u64,
     /// The time of the process that was charged (ns).
     pub(super) charged: u64,
     /// The interval at which it is told of silences (ns), if at all.
@@ -182,7 +181,6 @@ impl Tenant {
             clock: None,
             came: [0; 2],
             full: 0,
-            lost: 0,
             charged: 0,
             silence,
             regions,
@@ -228,7 +226,7 @@ impl Tenant {
         self.stage != Stage::Starts
             && self.given.is_none()
             && (!self.queue.is_empty() || self.wire.holds() || self.has_more)
-            && !self.worker.is_busy()
+            && !self.is_held_up()
     }
 
     /// Whether its process works for somebody else now.
@@ -303,7 +301,10 @@ impl Tenant {
             return Ok(());
         }
         self.drain(ports)?;
-        self.lost += self.given.take().map_or(0, |given| given.packets as u64);
+        // A turn on the old region ends here. Others in its process need not wait for it.
+        if self.given.take().is_some() {
+            self.worker.rests();
+        }
         self.wire.join(&next.rings());
         self.news.replug(&news.rings());
         self.region = next;

@@ -15,7 +15,7 @@ const SLICE: Duration = Duration::from_micros(500);
 const MOST_TURN: Duration = Duration::from_millis(10);
 /// The same by the time that passes, for a turn in a process that others have turns in before.
 const MOST_TURN_BEHIND: Duration = Duration::from_millis(50);
-/// The same for a turn in which the process waits, and for one that starts.
+/// The same for a turn in which the process waits.
 const MOST_WAIT: Duration = Duration::from_secs(2);
 /// Debts of time outside of turns (ns) beyond which a tenant is ended.
 const MOST_OUTSIDE: i64 = 200_000_000;
