@@ -88,9 +88,7 @@ pub(crate) fn serve(program: &Program, page: i32, socket: i32) -> Result<(), Run
                     let Some(order) = order else { return Order::End };
                     let Order::Begin { room, length, .. } = order else { return order };
                     let Some(file) = file_of(room, socket, &mut files) else { return Order::End };
-                    let fd = file.as_raw_fd();
-                    held = Some(file);
-                    let _kept = &held;
+                    let fd = held.insert(file).as_raw_fd();
                     return Order::Begin { room, fd, length };
                 }
                 Ok(None) => {}
