@@ -209,8 +209,9 @@ impl Case {
                 let at_nic = report["sides"]["nic"]["packets"].as_u64();
                 let moves = report["migrations"].as_u64();
                 let of = format!("{} {nic} {seed}: {moves:?} moves, {at_nic:?}", self.program);
-                // On a busy machine the emulated NIC comes late.
-                assert!(moves > Some(20) && at_nic > Some(50), "{of} packets at the NIC");
+                // How many depends on time: on a busy machine the emulated NIC comes late.
+                let least = if nic == "native" { 20 } else { 5 };
+                assert!(moves >= Some(least) && at_nic > Some(50), "{of} packets at the NIC");
                 tell(&of);
             }
         }
