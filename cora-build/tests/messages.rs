@@ -53,6 +53,25 @@ fn what_is_only_answered_is_settled() {
     assert!(graph.goes_out(vote) && !graph.comes_in(vote));
 }
 
+#[test]
+fn an_answer_that_is_written_in_place_is_one() {
+    let (graph, _) = read(
+        "#[message(udp, parse)] struct Ask { #[key] row: u64 }
+         #[state(key = u64, capacity = 16, idle = \"1h\")] struct Row { value: u64 }
+         #[flow_handler]
+         fn answer(ask: &Ask, rows: &mut Table<Row>, answers: &mut Outbox<Ask>) -> Verdict {
+             let Some(row) = rows.get(&ask.row) else { return Pass };
+             answers.reply_with(|out| _ = out.number(row.value))?;
+             Done
+         }
+         cora::app!(answer);",
+        None,
+    );
+    assert_eq!(sends(&graph), ["answer replies 0 to 1 Ask"]);
+    assert_eq!(order(&graph, "Ask"), Order::Wire);
+    assert_eq!(graph.settled(None), Some(Settled::Always));
+}
+
 const WORK: &str = "#[message(udp)] struct Work { #[key] job: u64, left: u32 }
      #[state(key = u64, capacity = 16, idle = \"1h\")] struct Job { done: u64 }
      #[flow_handler]

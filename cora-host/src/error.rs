@@ -160,6 +160,12 @@ pub enum RunError {
         /// The program's name.
         program: &'static str,
     },
+    /// The build has not checked that the program may share a process.
+    #[error(
+        "--share-process: the build has not checked that this program may share a process: write \
+         `share-process = true` in `[package.metadata.cora]` of its manifest, and build it again"
+    )]
+    SharesNoProcess,
     /// The card does not answer any more.
     #[error("the card has been silent for too long: its link is cut, or it has ended")]
     CardSilent,

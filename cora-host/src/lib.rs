@@ -108,8 +108,9 @@ pub struct Program {
     pub nic_image: Option<&'static [u8]>,
     /// The NIC half for this machine: serves the region in the first `length` bytes of a file.
     pub native_nic: fn(fd: i32, length: usize) -> i32,
-    /// The same for many NIC halves in one process, as it is told.
-    pub native_halves: fn(next: &mut dyn FnMut() -> Order),
+    /// The same for many NIC halves in one process, as it is told; `None` unless the build has
+    /// checked that the program may share one.
+    pub native_halves: Option<fn(next: &mut dyn FnMut() -> Order)>,
     /// The state-flow graph.
     pub graph_json: &'static str,
     /// The plan.

@@ -193,6 +193,8 @@ fn nobody_is_attached_to_what_he_does_not_hold() {
     let nowhere = Attached::before(&nic, confined("echoes"), &["udp:10.78.0.1:9"], &[]);
     refuses(nowhere, "no socket is bound to udp:10.78.0.1:9 in this network namespace");
     refuses(Attached::before(&nic, program("echoes"), &[AT], &[]), "needs a loader");
+    let unchecked = Attached::before(&nic, program("firewall"), &[AT], &["--share-process"]);
+    refuses(unchecked, "write `share-process = true` in `[package.metadata.cora]`");
     let attached = Attached::before(&nic, confined("echoes"), &[AT], &[]);
     wait_for(&nic, AT);
     refuses(

@@ -20,13 +20,15 @@ impl<'a> Reader<'a> {
         ways: Ways,
     ) -> Ways {
         let span = call.method.span();
-        let Some(how) = how(&written::name(&call.method)) else {
+        let method = written::name(&call.method);
+        let Some(how) = how(&method) else {
             // Questions such as `len`.
             let ways = self.surrender(&call.args, ways);
             return valued(ways, &Value::Unknown);
         };
-        // The message is the last argument of every one.
-        let message = call.args.last().map(|message| (message, plain_words(message)));
+        // The message is the last argument of every one, but for those that write in place.
+        let message = call.args.last().filter(|_| method != IN_PLACE);
+        let message = message.map(|message| (message, plain_words(message)));
         let ways = self.each(ways, |reader, way| {
             let words = message.as_ref().map(|(message, plain)| words_of(message, plain, &way));
             let mut sent = way.clone().with(Value::Succeeds(None));
@@ -55,12 +57,15 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The method that writes its message where it leaves.
+const IN_PLACE: &str = "reply_with";
+
 /// What a method of an outbox does with a message.
 fn how(method: &str) -> Option<How> {
     match method {
         "send" => Some(How::Send),
         "after" => Some(How::After),
-        "reply" => Some(How::Reply),
+        "reply" | IN_PLACE => Some(How::Reply),
         "send_to" => Some(How::SendTo),
         _ => None,
     }

@@ -48,6 +48,9 @@ pub(super) fn first(
     };
     check_attributes(first, diagnostics);
     if let Some(takes) = message(&first.ty) {
+        if let Type::Reference(reference) = unwrapped(&first.ty) {
+            check_lifetime(reference, diagnostics);
+        }
         return Some((name(first, diagnostics)?, Occasion::Message(Box::new(takes))));
     }
     let Type::Reference(reference) = &*first.ty else {
@@ -62,17 +65,23 @@ pub(super) fn first(
     Some((name(first, diagnostics)?, Occasion::Packet))
 }
 
-/// The message in the type of a first parameter that is taken by value: a type of the program, by
-/// its name.
+/// The message in the type of a first parameter, which is taken by value or shared: a type of the
+/// program, by its name.
 fn message(ty: &Type) -> Option<Takes> {
-    let Type::Path(path) = unwrapped(ty) else { return None };
+    let (ty, shared) = match unwrapped(ty) {
+        Type::Reference(reference) if reference.mutability.is_none() => {
+            (unwrapped(&reference.elem), true)
+        }
+        ty => (ty, false),
+    };
+    let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last()?;
     let name = last.ident.unraw().to_string();
     let is_its_own = path.qself.is_none()
         && last.arguments.is_none()
         && !PACKETS.contains(&name.as_str())
         && name.starts_with(char::is_uppercase);
-    is_its_own.then(|| Takes { name, ty: unwrapped(ty).clone() })
+    is_its_own.then(|| Takes { name, ty: ty.clone(), shared })
 }
 
 fn first_parameter(first: &PatType, diagnostics: &mut Diagnostics) {

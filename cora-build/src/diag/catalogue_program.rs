@@ -333,6 +333,31 @@ catalogue! {
         example: "#[flow_handler]\nfn put(put: Put, nodes: &mut Objects<Node>) -> Verdict { Done }\n\n#[flow_handler]\nfn \
                   merge(merge: Merge, nodes: &mut Objects<Node>) -> Verdict { Done }",
     }
+    SHARED_UNSAFE = 152 {
+        title: "`unsafe` in a program that shares a process",
+        cause: "Programs in one process are kept apart by Rust alone, and `unsafe` code may reach the memory of others. The \
+                manifest says that the program shares one: `share-process = true` in `[package.metadata.cora]`.",
+        cure: "Write it without, or take the line out of the manifest: then the program has a process of its own.",
+        example: "fn first(bytes: &[u8]) -> u8 {\n    unsafe { *bytes.get_unchecked(0) }\n}",
+    }
+    SHARED_LOOP = 153 {
+        title: "a loop without a bound in a program that shares a process",
+        cause: "A loop without an end stops all that share the process, and what is done to one packet is to end. So each loop of \
+                such a program is a `for` over something that ends: a slice, a range, or what they make. Whether one that ends \
+                takes too long is found when it happens.",
+        cure: "Write `for _ in 0..MOST { … }` with the most rounds that it takes, and leave it with `break`.",
+        example: "fn skip(mut data: &[u8]) -> &[u8] {\n    while let [b' ', rest @ ..] = data {\n        data = rest;\n    \
+                  }\n    data\n}",
+    }
+    SHARED_RECURSION = 154 {
+        title: "a function that may call itself in a program that shares a process",
+        cause: "The stack is the process's, and has an end that the others would notice. Names are followed, not types: \
+                `value.name()` may be each method of this name that the program has.",
+        cure: "Make it a `for` with a bound, and keep what is left to do in an array. If a method is that of another type, write \
+               `Type::name(value)`.",
+        example: "fn depth(data: &[u8]) -> u32 {\n    match data {\n        [b'(', rest @ ..] => 1 + depth(rest),\n        _ => 0,\n    \
+                  }\n}",
+    }
     MESSAGE_NOT_DECLARED = 155 {
         title: "a handler takes or sends a message that the program does not declare",
         cause: "A type that a handler takes by value, or names in `Outbox<M>`, is a message.",

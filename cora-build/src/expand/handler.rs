@@ -18,7 +18,7 @@ pub(super) fn run(decl: &HandlerDecl) -> TokenStream {
     let declared = hidden_type(decl, &hidden);
     let body = body(decl);
     let handler = handler(decl, &own);
-    let (takes, told) = (takes(decl, &hidden), told(decl));
+    let (takes, told) = (takes(decl, &hidden, &own), told(decl));
     // A handler that stays at the host may use what bare metal lacks.
     let has_code = decl.at_host.then(|| quote!(#[cfg(not(target_os = "none"))]));
     quote! {
@@ -61,8 +61,23 @@ fn told(decl: &HandlerDecl) -> Option<TokenStream> {
 }
 
 /// That a message is taken, and by which handler.
-fn takes(decl: &HandlerDecl, hidden: &Ident) -> Option<TokenStream> {
-    let (core, ty) = (core(), &decl.takes()?.ty);
+fn takes(decl: &HandlerDecl, hidden: &Ident, own: &TokenStream) -> Option<TokenStream> {
+    let (core, message) = (core(), decl.takes()?);
+    let (ty, reach) = (&message.ty, guard::reach());
+    let names = state_names(decl);
+    let Call { outbox, before, arguments } = call(decl, &names);
+    // By value, it is copied here alone.
+    let message = if message.shared { quote!(message) } else { quote!(*message) };
+    let run = quote! {
+        #before
+        #own::body::<#reach>(touched, #message, #(#arguments),*)
+    };
+    let run = if decl.at_host {
+        let unused = (decl.sends().next().is_some()).then(|| quote!(, #outbox));
+        only_at_host(&run, &quote!(message, packet, touched #(, #names)* #unused))
+    } else {
+        run
+    };
     Some(quote! {
         #[automatically_derived]
         impl #core::message::Taken for #ty {}
@@ -70,8 +85,25 @@ fn takes(decl: &HandlerDecl, hidden: &Ident) -> Option<TokenStream> {
         #[automatically_derived]
         impl #core::message::Takes for #hidden {
             type Message = #ty;
+
+            #[inline(always)]
+            #[allow(unused_variables, reason = "not each handler looks beyond its message")]
+            fn take<#reach: #core::state::Reach>(
+                message: &#ty,
+                packet: &#core::packet::Packet<'_>,
+                (#(#names,)*): Self::Parameters<'_>,
+                touched: &#core::state::Touched,
+                #outbox: &mut #core::outbox::Outbox,
+            ) -> #core::verdict::Verdict {
+                #run
+            }
         }
     })
+}
+
+/// The names of the states in generated functions.
+fn state_names(decl: &HandlerDecl) -> Vec<Ident> {
+    (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect()
 }
 
 /// The function after a fault: unchanged except for parts that would cause further compiler errors.
@@ -210,9 +242,7 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
     let referents: Vec<&Type> =
         decl.parameters.iter().map(|parameter| &parameter.referent).collect();
     let references = references(decl);
-    let names: Vec<Ident> =
-        (0..decl.parameters.len()).map(|number| format_ident!("state_{number}")).collect();
-    let Call { outbox, before, arguments } = call(decl, &names);
+    let names = state_names(decl);
     let sends = (decl.sends_packets() || decl.sends().next().is_some()).then(|| {
         quote!(
             const SENDS: bool = true;
@@ -230,37 +260,23 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             const READS_PAYLOAD: bool = false;
         )
     });
-    // This enforces the real type, whatever the name refers to.
-    let coerced = takes_headers.then(|| {
-        quote!(
-            let packet: &mut #core::packet::Headers<'_> = packet;
-        )
-    });
-    let (received, about) = match decl.takes() {
-        None => (TokenStream::new(), quote!(packet)),
+    let (outbox, run) = match decl.takes() {
+        None => run_by_packet(decl, hidden, &names, sends.is_some()),
         Some(message) => {
             let ty = &message.ty;
-            let received = quote! {
-                let message = match #core::message::receive::<#ty>(packet) {
-                    ::core::result::Result::Ok(message) => message,
-                    ::core::result::Result::Err(verdict) => return verdict,
-                };
+            let run = quote! {
+                match &#core::message::receive::<#ty>(packet) {
+                    ::core::result::Result::Ok(message) => {
+                        let states = (#(#names,)*);
+                        <Self as #core::message::Takes>::take::<#reach>(
+                            message, packet, states, touched, out,
+                        )
+                    }
+                    ::core::result::Result::Err(_) => <#ty as #core::message::Message>::UNREAD,
+                }
             };
-            (received, quote!(message))
+            (quote!(out), run)
         }
-    };
-    let run = quote! {
-        #coerced
-        #received
-        #before
-        #hidden::body::<#reach>(touched, #about, #(#arguments),*)
-    };
-    let run = if decl.at_host {
-        let outbox = sends.is_some().then(|| quote!(, #outbox));
-        let unused = quote!(packet, touched #(, #names)* #outbox);
-        only_at_host(&run, &unused)
-    } else {
-        run
     };
     quote! {
         const NAME: &'static str = #name;
@@ -281,6 +297,34 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
             #run
         }
     }
+}
+
+/// The name of the outbox, and what runs a handler of packets.
+fn run_by_packet(
+    decl: &HandlerDecl,
+    hidden: &TokenStream,
+    names: &[Ident],
+    sends: bool,
+) -> (TokenStream, TokenStream) {
+    let (core, reach) = (core(), guard::reach());
+    let Call { outbox, before, arguments } = call(decl, names);
+    // This enforces the real type, whatever the name refers to.
+    let coerced = decl.takes_headers().then(|| {
+        quote!(
+            let packet: &mut #core::packet::Headers<'_> = packet;
+        )
+    });
+    let run = quote! {
+        #coerced
+        #before
+        #hidden::body::<#reach>(touched, packet, #(#arguments),*)
+    };
+    if !decl.at_host {
+        return (outbox, run);
+    }
+    let also = sends.then(|| quote!(, #outbox));
+    let run = only_at_host(&run, &quote!(packet, touched #(, #names)* #also));
+    (outbox, run)
 }
 
 /// What runs at the host alone; bare metal has none of it, and gives the packet to the host.

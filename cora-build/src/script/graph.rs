@@ -3,7 +3,7 @@
 use cora_plan::Graph;
 use cora_plan::graph::{
     Access, Edge, Field, HandlerNode, HookNode, Keyed, MessageNode, Objects, Opaque, Parameter,
-    Path, Rows, SCHEMA, SourcePlace, StateNode, TimerNode, WireForm,
+    Path, Rows, SourcePlace, StateNode, TimerNode, WireForm,
 };
 use cora_plan::vocabulary::{BucketsBy, Kind, Replies};
 use proc_macro2::Span;
@@ -22,7 +22,7 @@ use crate::syntax::{
 /// The graph of the program's chain and its states, and warnings: of handlers with merged paths,
 /// and of those that read a replica.
 pub fn run(app: &str, program: &Program, source: &Source) -> (Graph, Vec<String>) {
-    let mut graph = Graph { schema: SCHEMA, ..Graph::new(app) };
+    let mut graph = Graph { shares_process: source.shares_process, ..Graph::new(app) };
     let mut bounded = Vec::new();
     for handler in &program.chain {
         let home = Home { file: handler.file, module: &handler.module };

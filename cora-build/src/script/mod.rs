@@ -213,6 +213,8 @@ impl Unit {
         for variable in ["CORA_PLAN", "CORA_SKIP_NIC", nested::VARIABLE] {
             say(&format!("rerun-if-env-changed={variable}"));
         }
+        // It says whether there is a NIC half, and whether the program shares a process.
+        self.watch_file(Path::new("Cargo.toml"));
         // A missing file would rerun the script every time.
         if let Some(file) = choice::file(&self.directory, self.plan.as_deref()) {
             self.watch_file(&file);

@@ -343,6 +343,8 @@ pub struct Takes {
     pub name: String,
     /// Its type.
     pub ty: syn::Type,
+    /// Whether the handler takes it by reference.
+    pub shared: bool,
 }
 
 /// A parameter of a handler behind its first one that is no state.

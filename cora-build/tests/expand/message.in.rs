@@ -34,6 +34,11 @@ fn ask(
 }
 
 #[flow_handler]
+fn line(line: &Line, lines: &mut Outbox<Line>) -> Verdict {
+    Done
+}
+
+#[flow_handler]
 fn watch(packet: &mut Packet, counts: &mut Outbox<Count>) -> Verdict {
     Transmit
 }

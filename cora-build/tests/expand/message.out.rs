@@ -558,17 +558,17 @@ impl ::cora::__private::core::app::Handler for __cora_ask {
         touched: &::cora::__private::core::state::Touched,
         out: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
-        let message = match ::cora::__private::core::message::receive::<Ask>(packet) {
-            ::core::result::Result::Ok(message) => message,
-            ::core::result::Result::Err(verdict) => return verdict,
-        };
-        let envelope = ::cora::__private::core::message::Envelope::of(packet);
-        out.begin(&envelope);
-        let mut outbox_1 = out.messages::<Count>();
-        let mut outbox_3 = out.messages::<Line>();
-        __cora_ask::body::<
-            __CoraReach,
-        >(touched, message, state_0, &mut outbox_1, &envelope, &mut outbox_3, out)
+        match &::cora::__private::core::message::receive::<Ask>(packet) {
+            ::core::result::Result::Ok(message) => {
+                let states = (state_0,);
+                <Self as ::cora::__private::core::message::Takes>::take::<
+                    __CoraReach,
+                >(message, packet, states, touched, out)
+            }
+            ::core::result::Result::Err(_) => {
+                <Ask as ::cora::__private::core::message::Message>::UNREAD
+            }
+        }
     }
 }
 #[automatically_derived]
@@ -576,6 +576,105 @@ impl ::cora::__private::core::message::Taken for Ask {}
 #[automatically_derived]
 impl ::cora::__private::core::message::Takes for __cora_ask {
     type Message = Ask;
+    #[inline(always)]
+    #[allow(unused_variables, reason = "not each handler looks beyond its message")]
+    fn take<__CoraReach: ::cora::__private::core::state::Reach>(
+        message: &Ask,
+        packet: &::cora::__private::core::packet::Packet<'_>,
+        (state_0,): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
+        out: &mut ::cora::__private::core::outbox::Outbox,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        let envelope = ::cora::__private::core::message::Envelope::of(packet);
+        out.begin(&envelope);
+        let mut outbox_1 = out.messages::<Count>();
+        let mut outbox_3 = out.messages::<Line>();
+        __cora_ask::body::<
+            __CoraReach,
+        >(touched, *message, state_0, &mut outbox_1, &envelope, &mut outbox_3, out)
+    }
+}
+#[allow(
+    dead_code,
+    clippy::trivially_copy_pass_by_ref,
+    clippy::needless_pass_by_ref_mut,
+    reason = "the runtime calls a handler by its signature; tests may call it"
+)]
+fn line(line: &Line, lines: &mut Outbox<Line>) -> Verdict {
+    __cora_line::body::<
+        ::cora::__private::core::state::EveryState,
+    >(&::cora::__private::core::state::Touched::new(), line, lines)
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    dead_code,
+    reason = "named after the handler, for Cora's use"
+)]
+#[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+struct __cora_line;
+impl __cora_line {
+    #[inline(always)]
+    #[allow(
+        clippy::trivially_copy_pass_by_ref,
+        clippy::needless_pass_by_ref_mut,
+        clippy::too_many_arguments,
+        reason = "the runtime calls a handler by its signature"
+    )]
+    fn body<__CoraReach: ::cora::__private::core::state::Reach>(
+        __cora_touched: &::cora::__private::core::state::Touched,
+        line: &Line,
+        lines: &mut Outbox<Line>,
+    ) -> Verdict {
+        Done
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::app::Handler for __cora_line {
+    const NAME: &'static str = "line";
+    const SENDS: bool = true;
+    type States = ();
+    #[allow(unused_lifetimes, reason = "a handler without states borrows none")]
+    type Parameters<'a> = ();
+    #[inline(always)]
+    fn run<__CoraReach: ::cora::__private::core::state::Reach>(
+        packet: &mut ::cora::__private::core::packet::Packet<'_>,
+        (): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
+        out: &mut ::cora::__private::core::outbox::Outbox,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        match &::cora::__private::core::message::receive::<Line>(packet) {
+            ::core::result::Result::Ok(message) => {
+                let states = ();
+                <Self as ::cora::__private::core::message::Takes>::take::<
+                    __CoraReach,
+                >(message, packet, states, touched, out)
+            }
+            ::core::result::Result::Err(_) => {
+                <Line as ::cora::__private::core::message::Message>::UNREAD
+            }
+        }
+    }
+}
+#[automatically_derived]
+impl ::cora::__private::core::message::Taken for Line {}
+#[automatically_derived]
+impl ::cora::__private::core::message::Takes for __cora_line {
+    type Message = Line;
+    #[inline(always)]
+    #[allow(unused_variables, reason = "not each handler looks beyond its message")]
+    fn take<__CoraReach: ::cora::__private::core::state::Reach>(
+        message: &Line,
+        packet: &::cora::__private::core::packet::Packet<'_>,
+        (): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
+        out: &mut ::cora::__private::core::outbox::Outbox,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        let envelope = ::cora::__private::core::message::Envelope::of(packet);
+        out.begin(&envelope);
+        let mut outbox_0 = out.messages::<Line>();
+        __cora_line::body::<__CoraReach>(touched, message, &mut outbox_0)
+    }
 }
 #[allow(
     dead_code,

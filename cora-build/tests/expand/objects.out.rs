@@ -165,13 +165,19 @@ impl ::cora::__private::core::app::Handler for __cora_read {
         packet: &mut ::cora::__private::core::packet::Packet<'_>,
         (state_0,): Self::Parameters<'_>,
         touched: &::cora::__private::core::state::Touched,
-        _: &mut ::cora::__private::core::outbox::Outbox,
+        out: &mut ::cora::__private::core::outbox::Outbox,
     ) -> ::cora::__private::core::verdict::Verdict {
-        let message = match ::cora::__private::core::message::receive::<Ask>(packet) {
-            ::core::result::Result::Ok(message) => message,
-            ::core::result::Result::Err(verdict) => return verdict,
-        };
-        __cora_read::body::<__CoraReach>(touched, message, state_0)
+        match &::cora::__private::core::message::receive::<Ask>(packet) {
+            ::core::result::Result::Ok(message) => {
+                let states = (state_0,);
+                <Self as ::cora::__private::core::message::Takes>::take::<
+                    __CoraReach,
+                >(message, packet, states, touched, out)
+            }
+            ::core::result::Result::Err(_) => {
+                <Ask as ::cora::__private::core::message::Message>::UNREAD
+            }
+        }
     }
 }
 #[automatically_derived]
@@ -179,4 +185,15 @@ impl ::cora::__private::core::message::Taken for Ask {}
 #[automatically_derived]
 impl ::cora::__private::core::message::Takes for __cora_read {
     type Message = Ask;
+    #[inline(always)]
+    #[allow(unused_variables, reason = "not each handler looks beyond its message")]
+    fn take<__CoraReach: ::cora::__private::core::state::Reach>(
+        message: &Ask,
+        packet: &::cora::__private::core::packet::Packet<'_>,
+        (state_0,): Self::Parameters<'_>,
+        touched: &::cora::__private::core::state::Touched,
+        _: &mut ::cora::__private::core::outbox::Outbox,
+    ) -> ::cora::__private::core::verdict::Verdict {
+        __cora_read::body::<__CoraReach>(touched, *message, state_0)
+    }
 }

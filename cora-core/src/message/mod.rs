@@ -26,12 +26,17 @@ pub use sent::{ELSEWHERE, MOST_HOPS, SENT, TooManyHops, delay_of, is_of_messages
 pub use text::{Compose, Parse, Text};
 
 pub(crate) use peer::datagram;
+#[cfg(test)]
+pub(crate) use peer::tests::question;
 pub(crate) use sent::{MOST_DELAY, frame};
 
+use crate::app::Handler;
 use crate::key::{Key, protocol};
+use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::short::{ShortReader, ShortWriter};
+use crate::state::{Reach, Touched};
 use crate::verdict::reasons::Malformed;
 use crate::verdict::{Drop, Reason, Verdict, fnv1a};
 
@@ -88,9 +93,25 @@ pub trait Wired: Message {
 pub trait Taken: Message {}
 
 /// A handler that takes a message, for generated code.
-pub trait Takes {
+pub trait Takes: Handler {
     /// The message.
     type Message: Message;
+
+    /// Runs the handler once, for the message that this packet is or carries, as
+    /// [`Handler::run`] does.
+    fn take<R: Reach>(
+        message: &Self::Message,
+        packet: &Packet<'_>,
+        states: Self::Parameters<'_>,
+        touched: &Touched,
+        out: &mut Outbox,
+    ) -> Verdict;
+}
+
+/// The key of a message, for generated code; `None` if it has none.
+#[inline(always)]
+pub fn key<M: Message>(message: &M) -> Option<M::Key> {
+    M::KEYED.then(|| message.key())
 }
 
 /// The message of a datagram in Cora's wire form: the short form, and nothing behind it.
@@ -103,18 +124,14 @@ pub fn read_short<M: Plain>(datagram: &[u8]) -> Result<M, Reason> {
     M::get_short(&mut from).filter(|_| from.is_at_end()).ok_or(Malformed)
 }
 
-/// The message that a packet is or carries, for generated code.
+/// The message that a packet is or carries, for generated code. The verdict on a datagram that is
+/// no such message is [`Message::UNREAD`].
 ///
 /// # Errors
-/// The verdict on a datagram that is no such message.
+/// The reason that it is none.
+// A result of another type would be a copy of the message.
 #[inline]
-pub fn receive<M: Message>(packet: &Packet<'_>) -> Result<M, Verdict> {
-    message_of(packet).map_err(|_| M::UNREAD)
-}
-
-/// The same, with the reason.
-#[inline]
-fn message_of<M: Message>(packet: &Packet<'_>) -> Result<M, Reason> {
+pub fn receive<M: Message>(packet: &Packet<'_>) -> Result<M, Reason> {
     if packet.port() == SENT {
         sent::body(packet.frame())
     } else {
@@ -130,7 +147,7 @@ pub fn key_of<M: Message>(packet: &Packet<'_>) -> Option<M::Key> {
     if const { !M::KEYED } {
         return None;
     }
-    message_of::<M>(packet).ok().map(|message| message.key())
+    receive::<M>(packet).ok().map(|message| message.key())
 }
 
 /// The port that the datagram of a packet is for; `None` if it is no whole UDP datagram.

@@ -288,7 +288,7 @@ fn udp_header(peer: &Peer, datagram: u16, all: &mut [u8]) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::message::{ELSEWHERE, SENT};
     use crate::packet::Meta;
@@ -306,7 +306,7 @@ mod tests {
     }
 
     /// A datagram with 4 bytes from port 4000 to port 7, in this version of IP.
-    fn question(v4: bool, tag: bool) -> Vec<u8> {
+    pub(crate) fn question(v4: bool, tag: bool) -> Vec<u8> {
         let at = |last: u8| {
             if v4 {
                 Address::v4([10, 0, 0, last])

@@ -14,8 +14,9 @@ use core::time::Duration;
 use sends::Sends;
 pub use sends::Sent;
 
-use crate::message::{self, Destination, Envelope, Message, Peer, SENT, Taken, Wired};
+use crate::message::{self, Compose, Destination, Envelope, Message, SENT, Taken, Text, Wired};
 use crate::packet::{MAX_FRAME, Packet, Port};
+use crate::short::ShortWriter;
 use crate::state::{Line, Memory, OutOfMemory};
 use crate::trace::{self, Sending};
 use crate::verdict::Reason;
@@ -75,17 +76,16 @@ impl<M> Default for Outbox<M> {
 }
 
 impl<M> Outbox<M> {
-    /// Adds what `write` makes.
+    /// Adds what `write` makes, for the port that it tells.
     #[inline]
     fn add(
         &self,
-        port: Port,
         full: Reason,
-        write: impl FnOnce(&Envelope, &mut [u8]) -> Result<usize, Reason>,
+        write: impl FnOnce(&Envelope, &mut [u8]) -> Result<(Port, usize), Reason>,
     ) -> Result<(), Reason> {
         // Nobody else borrows it amid a call.
         let mut sends = self.sends.and_then(|sends| sends.try_borrow_mut().ok()).ok_or(full)?;
-        sends.add(port, full, write)
+        sends.add(full, write)
     }
 }
 
@@ -133,10 +133,39 @@ impl<M: Message> Outbox<M> {
     where
         M: Wired,
     {
-        let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
-        let peer = sends.envelope.asker();
-        drop(sends);
-        trace::sent(M::ID, Sending::Reply, self.datagram(&peer, &message))
+        self.answer(|out| message.write(out))
+    }
+
+    /// Sends the datagram that `write` writes to whoever asks, as [`Self::reply`] does with a
+    /// message. The contents are written where they leave: an answer that stands in a state for the
+    /// most part is not copied into a message before.
+    ///
+    /// ```
+    /// # use cora_core::outbox::Outbox;
+    /// # use cora_core::message::{Compose, Message};
+    /// # use cora_core::verdict::Reason;
+    /// fn answer<M: Message + Compose>(value: &[u8], answers: &mut Outbox<M>) -> Result<(), Reason> {
+    ///     answers.reply_with(|out| _ = out.put(b"VALUE ").put(value).put(b"\r\n"))
+    /// }
+    /// ```
+    ///
+    /// Refused as [`Self::send_to`].
+    #[inline]
+    pub fn reply_with(&mut self, write: impl FnOnce(&mut Text<'_, '_>)) -> Result<(), Reason>
+    where
+        M: Compose,
+    {
+        self.answer(|out| write(&mut Text::new(out)))
+    }
+
+    /// Adds a datagram to whoever asks.
+    #[inline]
+    fn answer(&self, write: impl FnOnce(&mut ShortWriter<'_>)) -> Result<(), Reason> {
+        let added = self.add(TooManySends, |envelope, out| {
+            let peer = envelope.asker();
+            Ok((peer.behind(), message::datagram(&peer, write, out)?))
+        });
+        trace::sent(M::ID, Sending::Reply, added)
     }
 
     /// Sends the message in a datagram: to a [`Peer`], such as one that asked
@@ -151,10 +180,12 @@ impl<M: Message> Outbox<M> {
     where
         M: Wired,
     {
-        let sends = self.sends.and_then(|sends| sends.try_borrow().ok()).ok_or(TooManySends)?;
-        let peer = to.peer(&sends.envelope.asker());
-        drop(sends);
-        trace::sent(M::ID, Sending::SendTo, self.datagram(&peer, &message))
+        let added = self.add(TooManySends, |envelope, out| {
+            let peer = to.peer(&envelope.asker());
+            let length = message::datagram(&peer, |out| message.write(out), out)?;
+            Ok((peer.behind(), length))
+        });
+        trace::sent(M::ID, Sending::SendTo, added)
     }
 
     /// Adds the message, which is due after a delay (ns).
@@ -163,21 +194,10 @@ impl<M: Message> Outbox<M> {
     where
         M: Taken,
     {
-        let added = self.add(SENT, TooManySends, |envelope, out| {
-            message::frame(&message, envelope, delay, out)
+        let added = self.add(TooManySends, |envelope, out| {
+            Ok((SENT, message::frame(&message, envelope, delay, out)?))
         });
         trace::sent(M::ID, sending, added)
-    }
-
-    /// Adds the message in a datagram to this peer.
-    #[inline]
-    fn datagram(&self, peer: &Peer, message: &M) -> Result<(), Reason>
-    where
-        M: Wired,
-    {
-        self.add(peer.behind(), TooManySends, |_, out| {
-            message::datagram(peer, |out| message.write(out), out)
-        })
     }
 }
 
@@ -241,9 +261,9 @@ impl Outbox {
         }
         // Nobody outside makes a message of a frame.
         let port = if message::is_of_messages(port) { Port(0x7f) } else { port };
-        self.add(port, OutboxFull, |_, out| {
+        self.add(OutboxFull, |_, out| {
             out.get_mut(..frame.len()).ok_or(OutboxFull)?.copy_from_slice(frame);
-            Ok(frame.len())
+            Ok((port, frame.len()))
         })
     }
 
@@ -396,6 +416,59 @@ mod tests {
         assert_eq!(out.messages::<Word>().send(Word(7)), Ok(()));
         let now = frames(&out).pop().unwrap().1;
         assert_eq!(message::delay_of(&now), 0);
+    }
+
+    /// A line of text, in its own words.
+    #[derive(Clone, Copy)]
+    struct Said(u64);
+    impl crate::plain::Plain for Said {
+        const SIZE: usize = 8;
+        fn put(&self, out: &mut [u8]) {
+            self.0.put(out);
+        }
+        fn get(bytes: &[u8]) -> Option<Self> {
+            u64::get(bytes).map(Self)
+        }
+        fn describe(&self, to: &mut dyn crate::plain::Describe) {
+            self.0.describe(to);
+        }
+    }
+    impl Message for Said {
+        const NAME: &'static str = "Said";
+        type Key = u64;
+        const KEYED: bool = true;
+        fn key(&self) -> u64 {
+            self.0
+        }
+    }
+    impl Compose for Said {
+        fn compose(&self, out: &mut Text<'_, '_>) {
+            out.put(b"it is ").number(self.0);
+        }
+    }
+    impl Wired for Said {
+        fn write(&self, out: &mut ShortWriter<'_>) {
+            self.compose(&mut Text::new(out));
+        }
+    }
+
+    #[test]
+    fn an_answer_written_in_place_is_that_of_the_message() {
+        let bytes = Outbox::BYTES_WITH_MESSAGES;
+        let mut out = Outbox::create_with_messages(&mut memory_for_tests(bytes)).unwrap();
+        let write = |out: &mut Text<'_, '_>| _ = out.put(b"it is ").number(42);
+        out.begin(&Envelope::NOBODY);
+        assert_eq!(out.messages::<Said>().reply_with(write), Err(message::NobodyAsked));
+        let mut question = message::question(true, false);
+        let meta = Meta { port: Port(3), ..Meta::default() };
+        out.begin(&Envelope::of(&Packet::new(&mut question, meta)));
+        out.messages::<Said>().reply(Said(42)).unwrap();
+        out.messages::<Said>().reply_with(write).unwrap();
+        let long = |out: &mut Text<'_, '_>| _ = out.put(&[0; MAX_FRAME]);
+        assert_eq!(out.messages::<Said>().reply_with(long), Err(TooLong));
+        let sent = frames(&out);
+        assert_eq!((sent.len(), sent[0].0), (2, 3));
+        assert_eq!(sent[0], sent[1]);
     }
 
     #[test]

@@ -57,21 +57,20 @@ impl Sends {
         (self.filled, self.count) = (0, 0);
     }
 
-    /// Adds what `write` makes of the room that is left, whose length it returns; `full` if there
-    /// are as many as there may be.
+    /// Adds what `write` makes of the room that is left, whose port and length it returns; `full` if
+    /// there are as many as there may be.
     #[inline]
     pub(super) fn add(
         &mut self,
-        port: Port,
         full: Reason,
-        write: impl FnOnce(&Envelope, &mut [u8]) -> Result<usize, Reason>,
+        write: impl FnOnce(&Envelope, &mut [u8]) -> Result<(Port, usize), Reason>,
     ) -> Result<(), Reason> {
         let room = self.memory.get_mut(self.filled..).unwrap_or_default();
         let (head, rest) = room.split_at_mut_checked(HEAD).ok_or(full)?;
         if self.count >= self.most {
             return Err(full);
         }
-        let length = write(&self.envelope, zerocopy::IntoBytes::as_mut_bytes(rest))?;
+        let (port, length) = write(&self.envelope, zerocopy::IntoBytes::as_mut_bytes(rest))?;
         if let [head] = head {
             *head = length as u64 | u64::from(port.in_seven_bits().0) << 32;
         }

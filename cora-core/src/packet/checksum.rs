@@ -95,14 +95,17 @@ pub(super) fn transport_is_right(layers: &Layers, bytes: &[u8]) -> bool {
 
 /// Sum of `bytes` as numbers of 32 bits, of which both halves count alike (RFC 1071, 2 C); the last
 /// one is padded with zeros.
+///
+/// The processor's byte order serves (RFC 1071, 2 B): several words are added at once in it.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 4];
     if let Some(place) = last.get_mut(..rest.len()) {
         place.copy_from_slice(rest);
     }
-    let words = words.iter().chain([&last]);
-    words.map(|word| u64::from(u32::from_be_bytes(*word))).sum()
+    let word = |word: &[u8; 4]| u64::from(u32::from_ne_bytes(*word));
+    let sum = words.iter().map(word).sum::<u64>() + word(&last);
+    u64::from(fold(sum).to_be())
 }
 
 /// Sum of the pseudo-header (RFC 9293, 3.1; RFC 8200, 8.1). IPv4 and IPv6 differ only in field

@@ -77,7 +77,8 @@ pub(crate) fn serve(program: &Program, page: i32, socket: i32) -> Result<(), Run
     let mut orders = Consumer::new(region.rings().wire_in);
     let (mut files, mut held) = (HashMap::new(), None);
     let mut buffer = [0; 64];
-    (program.native_halves)(&mut || {
+    let halves = program.native_halves.ok_or(RunError::SharesNoProcess)?;
+    halves(&mut || {
         // The file of the order before is mapped by now.
         held = None;
         loop {

@@ -83,6 +83,9 @@ fn attempt<A: App>(
     let Request { run, legacy, rehearses } = request;
     let legacy = legacy.as_ref();
     check::<A>(&run.options, legacy.is_some())?;
+    if run.options.share_process && program.native_halves.is_none() {
+        return Err(RunError::SharesNoProcess);
+    }
     let own = upgrade::own_file()?;
     if legacy.is_some() && !rehearses {
         upgrade::follow_events();

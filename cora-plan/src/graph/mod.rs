@@ -47,6 +47,10 @@ pub struct Graph {
     /// The timers, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerNode>,
+    /// Whether it may share a process with others: its manifest says so, and its build found neither
+    /// `unsafe` nor loops or calls without a bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_process: bool,
 }
 
 /// One handler.
@@ -336,6 +340,7 @@ impl Graph {
             hooks: Vec::new(),
             timers: Vec::new(),
             messages: Vec::new(),
+            shares_process: false,
         }
     }
 

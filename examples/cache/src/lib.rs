@@ -102,7 +102,7 @@ pub enum Seen {
 /// Answers a question, or takes note of a datagram that passes.
 #[flow_handler]
 pub fn cache(
-    said: Said,
+    said: &Said,
     envelope: &Envelope,
     server: &Server,
     quiet: &mut Quiet,
@@ -117,14 +117,14 @@ pub fn cache(
     if server.is(from.address, from.port) && asker.behind() == Port::INSIDE {
         match said {
             Said::Value { name, request, value } => {
-                let by = Question { address: to.address, port: to.port, request };
-                if let Some(item) = items.get_mut(&name) {
-                    item.told(by, &value, &at);
+                let by = Question { address: to.address, port: to.port, request: *request };
+                if let Some(item) = items.get_mut(name) {
+                    item.told(by, value, &at);
                 }
             }
             Said::Executed { request, stored, .. } => {
-                let by = Question { address: to.address, port: to.port, request };
-                writes.send(Write { by, step: Step::Executed { stored } })?;
+                let by = Question { address: to.address, port: to.port, request: *request };
+                writes.send(Write { by, step: Step::Executed { stored: *stored } })?;
             }
             _ => {}
         }
@@ -133,15 +133,14 @@ pub fn cache(
     if !server.is(to.address, to.port) {
         return Pass;
     }
-    let (name, request, change) = match &said {
+    let (name, request, change) = match said {
         Said::Get { name, request } => {
             let by = Question { address: from.address, port: from.port, request: *request };
             if at.is_quiet() {
                 return Pass;
             }
             if let Some(value) = items.get(name).and_then(|item| item.answer(&at)) {
-                let (name, request, value) = (*name, *request, *value);
-                answers.reply(Said::Value { name, request, value })?;
+                answers.reply_with(|out| value.say(name, *request, out))?;
                 return Done;
             }
             match items.get_mut(name) {

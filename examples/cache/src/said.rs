@@ -168,7 +168,16 @@ fn executed(line: &[u8]) -> Option<bool> {
 impl Compose for Said {
     /// Writes the one thing that the cache says itself: an item.
     fn compose(&self, out: &mut Text<'_, '_>) {
-        let Self::Value { name, request, value: Value { flags, data } } = self else { return };
+        if let Self::Value { name, request, value } = self {
+            value.say(name, *request, out);
+        }
+    }
+}
+
+impl Value {
+    /// Writes the answer to a `get` of the item with this name.
+    pub fn say(&self, name: &Name, request: u16, out: &mut Text<'_, '_>) {
+        let Self { flags, data } = self;
         out.put(&request.to_be_bytes()).put(&[0, 0, 0, 1, 0, 0]).put(b"VALUE ").put(name);
         out.put(b" ").number(u64::from(*flags)).put(b" ").number(data.len() as u64);
         out.put(b"\r\n").put(data).put(b"\r\nEND\r\n");

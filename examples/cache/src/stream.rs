@@ -109,7 +109,9 @@ impl Stream {
     /// Reads on. Says whether it could.
     fn commands(&mut self, mut data: &[u8], to: &mut impl Changes) -> bool {
         self.next = self.next.wrapping_add(data.len() as u32);
-        while let Some(first) = data.first() {
+        // A round reads a byte at least, or knows by which protocol.
+        for _ in 0..=2 * data.len() {
+            let Some(first) = data.first() else { return true };
             match self.reads {
                 Reads::First => {
                     self.reads = if *first == binary::REQUEST { Reads::Head } else { Reads::Line };
@@ -132,7 +134,7 @@ impl Stream {
                 Reads::Lost => return false,
             }
         }
-        true
+        false
     }
 
     /// So many bytes are left.

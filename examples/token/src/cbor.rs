@@ -44,8 +44,11 @@ impl<'a> Items<'a> {
     /// Passes over an item with all that is in it.
     pub fn skip(&mut self) -> Option<()> {
         let mut left = 1_u64;
-        // Each head takes a byte at least, so this ends with the bytes, whatever they say to have.
-        while left > 0 {
+        // Each head takes a byte at least, whatever the items say to have.
+        for _ in 0..=self.rest.len() {
+            if left == 0 {
+                return Some(());
+            }
             let (major, number) = self.head()?;
             left -= 1;
             match major {
@@ -56,7 +59,7 @@ impl<'a> Items<'a> {
                 _ => {}
             }
         }
-        Some(())
+        None
     }
 
     /// The kind of an item, and the number in its head: of a text its length.

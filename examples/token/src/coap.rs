@@ -28,14 +28,15 @@ impl<'a> Message<'a> {
             return (pairing == 0 && rest.is_empty()).then_some(Self::Empty);
         }
         let (_, mut rest) = rest.split_at_checked(pairing.into())?;
-        // An option has a byte at least, so this ends with the datagram.
-        loop {
+        // An option has a byte at least.
+        for _ in 0..rest.len() {
             let (head, options) = rest.split_first()?;
             if *head == MARKER {
                 return (!options.is_empty()).then_some(Self::Full { payload: options });
             }
             rest = option(*head, options)?;
         }
+        None
     }
 }
 

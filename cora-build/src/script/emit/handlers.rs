@@ -6,7 +6,10 @@ use cora_plan::graph::HandlerNode;
 use cora_plan::vocabulary::Kind;
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, hidden, lifecycle, number_of, transfer};
+use super::{Lines, hidden, lifecycle, messages, number_of, transfer};
+
+/// What a message's handler is.
+const TAKES: &str = "::cora::__private::core::message::Takes";
 
 /// The states that a function takes after its first parameter, borrowed.
 fn states(out: &mut Lines, graph: &Graph, node: &HandlerNode) -> fmt::Result {
@@ -140,24 +143,29 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
                 let punt = "return Err(::cora::__private::core::verdict::Stop::punt());";
                 out.block(at_nic, |out| out.line(punt))?;
             }
-            let run = format!("<{} as Handler>::run::<R>", hidden(&handler.path));
             let kept = transfer::kept(graph, plan, handler);
             // Empty except in a tracing build.
             out.line(format_args!("trace::enter::<R>({at});"))?;
+            let taken = graph.takers().position(|(taker, _)| taker.name == handler.name);
+            let hidden = hidden(&handler.path);
+            let run = if let Some(number) = taken {
+                messages::receive(out, graph, handler, number)?;
+                format!("<{hidden} as {TAKES}>::take::<R>(message, packet")
+            } else {
+                format!("<{hidden} as Handler>::run::<R>(packet")
+            };
             if handler.parameters.is_empty() {
-                return out.line(format_args!(
-                    "trace::leave::<R>({run}(packet, (), &Touched::new(), out))"
-                ));
+                return out
+                    .line(format_args!("trace::leave::<R>({run}, (), &Touched::new(), out))"));
             }
             states(out, graph, handler)?;
             if kept.is_empty() {
-                return out.line(format_args!(
-                    "trace::leave::<R>({run}(packet, states, &Touched::new(), out))"
-                ));
+                return out
+                    .line(format_args!("trace::leave::<R>({run}, states, &Touched::new(), out))"));
             }
             out.line("let touched = Touched::new();")?;
             out.line(format_args!(
-                "let verdict = trace::leave::<R>({run}(packet, states, &touched, out));"
+                "let verdict = trace::leave::<R>({run}, states, &touched, out));"
             ))?;
             for (position, number) in kept {
                 let named = format!("if touched.has({position})");

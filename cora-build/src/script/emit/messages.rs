@@ -114,46 +114,117 @@ fn tables<'a>(
     all.filter(move |(_, state)| state.keyed.is_some() && takes(state))
 }
 
-/// The method that shows a message's handler the entries of its own flow alone.
-pub(super) fn enter(out: &mut Lines, graph: &Graph) -> fmt::Result {
-    out.line("const GROUPED: bool = true;\n")?;
-    out.line("#[inline(always)]")?;
-    out.block("fn enter(&mut self, packet: Option<&Packet<'_>>)", |out| {
-        out.line("use ::cora::__private::core::key::Key;")?;
-        out.line("let Some(packet) = packet else { return };")?;
-        out.block("match Self::message(packet)", |out| {
-            for (number, (handler, _)) in graph.takers().enumerate() {
-                if tables(graph, handler).next().is_none() {
-                    continue;
-                }
-                out.block(format_args!("Some({number}) =>"), |out| {
-                    out.line(format_args!("let key = {MESSAGE}::key_of::<M{number}>(packet);"))?;
-                    tables(graph, handler).try_for_each(|(state, node)| enter_one(out, state, node))
-                })?;
-            }
-            out.line("_ => {}")
-        })
+/// Receives the message that a packet is or carries, and shows its handler the entries of the
+/// message's flow alone.
+pub(super) fn receive(
+    out: &mut Lines,
+    graph: &Graph,
+    handler: &HandlerNode,
+    number: usize,
+) -> fmt::Result {
+    out.line(format_args!("let received = {MESSAGE}::receive::<M{number}>(packet);"))?;
+    out.block("let Ok(message) = &received else", |out| {
+        out.line(format_args!(
+            "return trace::leave::<R>(<M{number} as {MESSAGE}::Message>::UNREAD);"
+        ))
     })?;
-    out.text.push('\n');
-    Ok(())
+    out.line(";")?;
+    if tables(graph, handler).next().is_none() {
+        return Ok(());
+    }
+    out.line(format_args!("let key = {MESSAGE}::key(message);"))?;
+    tables(graph, handler).try_for_each(|(state, node)| enter(out, state, node))
 }
 
-fn enter_one(out: &mut Lines, number: usize, state: &StateNode) -> fmt::Result {
+fn enter(out: &mut Lines, number: usize, state: &StateNode) -> fmt::Result {
+    let words = "key.map(|key| ::cora::__private::core::key::Key::words(&key))";
     if state.objects.is_some() {
-        return out.line(format_args!(
-            "Home::enter_named(&mut self.s{number}, key.map(|key| key.words()));"
-        ));
+        return out.line(format_args!("Home::enter_named(&mut self.s{number}, {words});"));
     }
     // The compiler checks that the types are one, which have one name.
     out.line(format_args!("let key: Option<<S{number} as {KEY_OF}>::Group> = key;"))?;
-    let within = state.keyed.as_ref().is_some_and(|keyed| keyed.within.is_some());
-    if within {
+    if is_within(state) {
         out.line(format_args!("self.s{number}.enter_scope(key);"))
     } else {
-        out.line(format_args!(
-            "Home::enter_named(&mut self.s{number}, key.map(|key| key.words()));"
-        ))
+        out.line(format_args!("Home::enter_named(&mut self.s{number}, {words});"))
     }
+}
+
+/// Whether its keys stand within the key of a group.
+fn is_within(state: &StateNode) -> bool {
+    state.keyed.as_ref().is_some_and(|keyed| keyed.within.is_some())
+}
+
+/// The prefetch stages of datagrams. A message that is sent is handled alone.
+pub(super) fn prefetch(out: &mut Lines, graph: &Graph) -> fmt::Result {
+    let wired = graph.takers().enumerate().filter(|(_, (_, message))| message.wire.is_some());
+    let looked_up: Vec<(usize, usize)> = wired
+        .flat_map(|(number, (handler, message))| {
+            let own = tables(graph, handler).filter(|(_, state)| {
+                let key = state.keyed.as_ref().map(|keyed| &keyed.key);
+                state.objects.is_none() && !is_within(state) && key == message.key.as_ref()
+            });
+            own.map(move |(state, _)| (number, state)).collect::<Vec<_>>()
+        })
+        .collect();
+    if looked_up.is_empty() {
+        return out.line("impl Prefetch for Program {}");
+    }
+    let packet = "number: u8, packet: &Packet<'_>";
+    out.block("impl Prefetch for Program", |out| {
+        stage(
+            out,
+            &format!("fn prefetch_index(&mut self, {packet})"),
+            "{}",
+            |out, number| {
+                out.line(format_args!("let key = {MESSAGE}::key_of::<M{number}>(packet);"))?;
+                of(&looked_up, number).try_for_each(|state| {
+                    out.line(format_args!("self.s{state}.prefetch_keyed(number, key.as_ref());"))
+                })
+            },
+            &looked_up,
+        )?;
+        out.text.push('\n');
+        let head = format!("fn prefetch_entry(&mut self, {packet}) -> bool");
+        stage(
+            out,
+            &head,
+            "true",
+            |out, number| {
+                out.line(format_args!("let key = || {MESSAGE}::key_of::<M{number}>(packet);"))?;
+                let all = of(&looked_up, number)
+                    .map(|state| format!("self.s{state}.prefetch_keyed_entry(number, key)"));
+                out.line(all.collect::<Vec<_>>().join(" & "))
+            },
+            &looked_up,
+        )
+    })
+}
+
+/// The tables that the handler of the message with this number looks up by its key.
+fn of(looked_up: &[(usize, usize)], number: usize) -> impl Iterator<Item = usize> {
+    looked_up.iter().filter(move |it| it.0 == number).map(|it| it.1)
+}
+
+/// A stage of prefetching, with a body for each message that looks up a table.
+fn stage(
+    out: &mut Lines,
+    head: &str,
+    otherwise: &str,
+    body: impl Fn(&mut Lines, usize) -> fmt::Result,
+    looked_up: &[(usize, usize)],
+) -> fmt::Result {
+    let mut numbers: Vec<usize> = looked_up.iter().map(|it| it.0).collect();
+    numbers.dedup();
+    out.line("#[inline(always)]")?;
+    out.block(head, |out| {
+        out.block("match Self::message(packet)", |out| {
+            for number in numbers {
+                out.block(format_args!("Some({number}) =>"), |out| body(out, number))?;
+            }
+            out.line(format_args!("_ => {otherwise},"))
+        })
+    })
 }
 
 /// The function that says which handler takes a packet as a message.

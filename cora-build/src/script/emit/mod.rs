@@ -168,7 +168,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         transfer::emit(out, graph, plan)?;
         out.text.push('\n');
         app::emit(out, graph, plan)?;
-        entry(out, nic_image)
+        entry(out, graph, nic_image)
     })?;
     out.text.push('\n');
     out.line(AT_THE_HOST)?;
@@ -243,9 +243,14 @@ fn number_of(graph: &Graph, state: &str) -> Option<usize> {
     graph.states.iter().position(|node| node.name == state)
 }
 
-fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {
+fn entry(out: &mut Lines, graph: &Graph, nic_image: bool) -> fmt::Result {
     let image = if nic_image {
         "Some(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/nic-image\")))"
+    } else {
+        "None"
+    };
+    let halves = if graph.shares_process {
+        "Some(::cora::__private::serve_many::<Program>)"
     } else {
         "None"
     };
@@ -255,7 +260,7 @@ fn entry(out: &mut Lines, nic_image: bool) -> fmt::Result {
         out.line("::cora::__private::main::<Program>(::cora::__private::host::Program {")?;
         out.line(format_args!("    nic_image: {image},"))?;
         out.line("    native_nic: ::cora::__private::nic::serve::<Program>,")?;
-        out.line("    native_halves: ::cora::__private::serve_many::<Program>,")?;
+        out.line(format_args!("    native_halves: {halves},"))?;
         out.line("    graph_json: include_str!(concat!(env!(\"OUT_DIR\"), \"/graph.json\")),")?;
         out.line("    plan_json: include_str!(concat!(env!(\"OUT_DIR\"), \"/plan.json\")),")?;
         out.line("})")

@@ -5,12 +5,14 @@ use std::fmt;
 use cora_plan::ahead::further;
 use cora_plan::{Graph, Place, Plan};
 
-use super::Lines;
+use super::{Lines, messages};
 
 /// Emits the look-ups of first tables, of further tables, and of the owner of travelling entries.
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
-    // Messages are handled one by one, each with its cascade.
-    if graph.states.is_empty() || graph.takes_messages() {
+    if graph.takes_messages() {
+        return messages::prefetch(out, graph);
+    }
+    if graph.states.is_empty() {
         return out.line("impl Prefetch for Program {}");
     }
     out.block("impl Prefetch for Program", |out| stages(out, graph, plan))

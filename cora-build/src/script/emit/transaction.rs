@@ -9,7 +9,7 @@ use cora_plan::vocabulary::Kind;
 use cora_plan::{Graph, Plan};
 
 use super::transfer::FLOW;
-use super::{KEY_OF, Lines, messages, number_of};
+use super::{KEY_OF, Lines, number_of};
 
 pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.states.is_empty() {
@@ -53,7 +53,8 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
 /// every table.
 fn enter(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     if graph.takes_messages() {
-        return messages::enter(out, graph);
+        // A message's handler enters when it has received it.
+        return out.line("const GROUPED: bool = true;\nconst ENTERS: bool = false;\n");
     }
     let marked = marked(graph, plan);
     let all = graph.states.iter().enumerate();

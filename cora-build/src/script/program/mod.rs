@@ -10,10 +10,12 @@
 //!    that handlers choose (`buckets`, `replies`).
 //! 6. Items that handlers reach besides their parameters are checked (`reach`), and so are drops of
 //!    transparent handlers in called functions (`transparent`).
-//! 7. Code of both halves may use only `core` (`std_use`).
+//! 7. Code of both halves may use only `core` (`std_use`), and that of a program that shares a
+//!    process has an end and no `unsafe` (`bounded`).
 //!
 //! A stage with errors ends the build, so that no fault is the consequence of another one.
 
+mod bounded;
 mod buckets;
 mod chain;
 mod constants;
@@ -134,6 +136,7 @@ pub fn run(source: &Source, cfg: &Cfg, findings: &mut Findings) -> Option<Progra
     if source.has_nic {
         std_use::run(source, cfg, findings);
     }
+    bounded::run(source, findings);
     let mut chain = chain::run(source, &parts, findings);
     let parts = others::without_unused(parts, &mut chain);
     others::visible(&parts, findings);

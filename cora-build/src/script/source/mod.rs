@@ -62,6 +62,8 @@ pub struct Source {
     pub too_deep: bool,
     /// Whether its package has a NIC half: its manifest has the feature `nic`.
     pub has_nic: bool,
+    /// Whether its manifest says that it shares a process with others.
+    pub shares_process: bool,
     /// The error that rustc will report, if there is one; then the program was not read to its end.
     pub unreadable: Option<String>,
 }
@@ -167,6 +169,7 @@ pub struct Shared {
 pub fn run(directory: &Path, cfg: &Cfg, findings: &mut Findings) -> Source {
     let mut walk = walk::Walk::new(directory, cfg, findings);
     walk.source.has_nic = package::has_nic(directory);
+    walk.source.shares_process = package::shares_process(directory);
     let root = ["src/main.rs", "src/lib.rs"].map(|name| directory.join(name));
     match root.iter().find(|path| path.is_file()) {
         Some(path) => walk.root(path),

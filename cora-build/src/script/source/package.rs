@@ -32,6 +32,16 @@ pub(super) fn has_nic(directory: &Path) -> bool {
     features.unwrap_or_default()
 }
 
+/// Whether the program of the package in `directory` shares a process with others: its manifest has
+/// `share-process = true` in `[package.metadata.cora]`.
+pub(super) fn shares_process(directory: &Path) -> bool {
+    let text = std::fs::read_to_string(directory.join("Cargo.toml")).unwrap_or_default();
+    let says = text.parse::<toml::Table>().ok().and_then(|manifest| {
+        manifest.get("package")?.get("metadata")?.get("cora")?.get("share-process")?.as_bool()
+    });
+    says.unwrap_or_default()
+}
+
 /// Name and root of the library of the package in `directory`.
 pub(super) fn library(directory: &Path) -> Option<(String, PathBuf)> {
     let text = std::fs::read_to_string(directory.join("Cargo.toml")).ok()?;

@@ -187,6 +187,27 @@ impl<S: Keyed> Table<S> {
         self.current = S::Scope::current(group);
     }
 
+    /// Announces the key of packet `number` of a burst, as [`Announced::prefetch_index`] does with
+    /// one that the packet carries itself; for generated code.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn prefetch_keyed(&mut self, number: u8, key: Option<&S::Key>) {
+        let stored = key.and_then(|key| S::Scope::stored(self.current, key));
+        self.raw.prefetch_index(number, stored.as_ref());
+    }
+
+    /// The second stage, as [`Announced::prefetch_entry`].
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn prefetch_keyed_entry(
+        &mut self,
+        number: u8,
+        key: impl FnOnce() -> Option<S::Key>,
+    ) -> bool {
+        let current = self.current;
+        self.raw.prefetch_entry(number, || S::Scope::stored(current, &key()?))
+    }
+
     /// The entry with this key (or reply key).
     #[inline(always)]
     pub fn get(&self, key: &S::Key) -> Option<&S> {
