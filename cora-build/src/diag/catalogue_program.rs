@@ -342,8 +342,8 @@ catalogue! {
     }
     SHARED_LOOP = 153 {
         title: "a loop without a bound in a program that shares a process",
-        cause: "A loop without an end stops all that share the process, and what is done to one packet is to end. So each loop of \
-                such a program is a `for` over something that ends: a slice, a range, or what they make. Whether one that ends \
+        cause: "A loop without an end stops all that share the process. So each loop of \
+                such a program is a `for` over something that ends: a slice, a range, or iterators of theirs. Whether one that ends \
                 takes too long is found when it happens.",
         cure: "Write `for _ in 0..MOST { … }` with the most rounds that it takes, and leave it with `break`.",
         example: "fn skip(mut data: &[u8]) -> &[u8] {\n    while let [b' ', rest @ ..] = data {\n        data = rest;\n    \

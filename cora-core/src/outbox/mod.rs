@@ -144,7 +144,8 @@ impl<M: Message> Outbox<M> {
     /// # use cora_core::outbox::Outbox;
     /// # use cora_core::message::{Compose, Message};
     /// # use cora_core::verdict::Reason;
-    /// fn answer<M: Message + Compose>(value: &[u8], answers: &mut Outbox<M>) -> Result<(), Reason> {
+    /// # type Sent = Result<(), Reason>;
+    /// fn answer<M: Message + Compose>(value: &[u8], answers: &mut Outbox<M>) -> Sent {
     ///     answers.reply_with(|out| _ = out.put(b"VALUE ").put(value).put(b"\r\n"))
     /// }
     /// ```

@@ -57,8 +57,8 @@ impl Sends {
         (self.filled, self.count) = (0, 0);
     }
 
-    /// Adds what `write` makes of the room that is left, whose port and length it returns; `full` if
-    /// there are as many as there may be.
+    /// Adds a frame that `write` makes in the room that is left, and of which it returns port and
+    /// length; `full` if there are as many as there may be.
     #[inline]
     pub(super) fn add(
         &mut self,

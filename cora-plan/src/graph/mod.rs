@@ -47,8 +47,8 @@ pub struct Graph {
     /// The timers, in source order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub timers: Vec<TimerNode>,
-    /// Whether it may share a process with others: its manifest says so, and its build found neither
-    /// `unsafe` nor loops or calls without a bound.
+    /// Whether it may share a process with others: its manifest says so, and its build found
+    /// neither `unsafe` nor loops or calls without a bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_process: bool,
 }

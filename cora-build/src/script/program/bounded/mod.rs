@@ -1,7 +1,7 @@
 //! A program that shares a process with others: what it does to a packet ends, and it touches no
 //! memory but its own.
 //!
-//! Its manifest says that it does: `share-process = true` in `[package.metadata.cora]`. Then its own
+//! Its manifest says that it does: `share-process = true` in `[package.metadata.cora]`. Then its
 //! code of both halves is checked here, and that of the libraries that its chain takes handlers
 //! from. Other dependencies are believed.
 //!
