@@ -83,7 +83,7 @@ fn takes(decl: &HandlerDecl, hidden: &Ident, own: &TokenStream) -> Option<TokenS
         impl #core::message::Taken for #ty {}
 
         #[automatically_derived]
-        impl #core::message::Takes for #hidden {
+        impl #core::app::Takes for #hidden {
             type Message = #ty;
 
             #[inline(always)]
@@ -268,7 +268,7 @@ fn handler(decl: &HandlerDecl, hidden: &TokenStream) -> TokenStream {
                 match &#core::message::receive::<#ty>(packet) {
                     ::core::result::Result::Ok(message) => {
                         let states = (#(#names,)*);
-                        <Self as #core::message::Takes>::take::<#reach>(
+                        <Self as #core::app::Takes>::take::<#reach>(
                             message, packet, states, touched, out,
                         )
                     }

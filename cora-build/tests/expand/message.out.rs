@@ -561,7 +561,7 @@ impl ::cora::__private::core::app::Handler for __cora_ask {
         match &::cora::__private::core::message::receive::<Ask>(packet) {
             ::core::result::Result::Ok(message) => {
                 let states = (state_0,);
-                <Self as ::cora::__private::core::message::Takes>::take::<
+                <Self as ::cora::__private::core::app::Takes>::take::<
                     __CoraReach,
                 >(message, packet, states, touched, out)
             }
@@ -574,7 +574,7 @@ impl ::cora::__private::core::app::Handler for __cora_ask {
 #[automatically_derived]
 impl ::cora::__private::core::message::Taken for Ask {}
 #[automatically_derived]
-impl ::cora::__private::core::message::Takes for __cora_ask {
+impl ::cora::__private::core::app::Takes for __cora_ask {
     type Message = Ask;
     #[inline(always)]
     #[allow(unused_variables, reason = "not each handler looks beyond its message")]
@@ -646,7 +646,7 @@ impl ::cora::__private::core::app::Handler for __cora_line {
         match &::cora::__private::core::message::receive::<Line>(packet) {
             ::core::result::Result::Ok(message) => {
                 let states = ();
-                <Self as ::cora::__private::core::message::Takes>::take::<
+                <Self as ::cora::__private::core::app::Takes>::take::<
                     __CoraReach,
                 >(message, packet, states, touched, out)
             }
@@ -659,7 +659,7 @@ impl ::cora::__private::core::app::Handler for __cora_line {
 #[automatically_derived]
 impl ::cora::__private::core::message::Taken for Line {}
 #[automatically_derived]
-impl ::cora::__private::core::message::Takes for __cora_line {
+impl ::cora::__private::core::app::Takes for __cora_line {
     type Message = Line;
     #[inline(always)]
     #[allow(unused_variables, reason = "not each handler looks beyond its message")]

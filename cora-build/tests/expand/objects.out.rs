@@ -170,7 +170,7 @@ impl ::cora::__private::core::app::Handler for __cora_read {
         match &::cora::__private::core::message::receive::<Ask>(packet) {
             ::core::result::Result::Ok(message) => {
                 let states = (state_0,);
-                <Self as ::cora::__private::core::message::Takes>::take::<
+                <Self as ::cora::__private::core::app::Takes>::take::<
                     __CoraReach,
                 >(message, packet, states, touched, out)
             }
@@ -183,7 +183,7 @@ impl ::cora::__private::core::app::Handler for __cora_read {
 #[automatically_derived]
 impl ::cora::__private::core::message::Taken for Ask {}
 #[automatically_derived]
-impl ::cora::__private::core::message::Takes for __cora_read {
+impl ::cora::__private::core::app::Takes for __cora_read {
     type Message = Ask;
     #[inline(always)]
     #[allow(unused_variables, reason = "not each handler looks beyond its message")]

@@ -1,5 +1,6 @@
 //! One handler, as `#[flow_handler]` makes it.
 
+use crate::message::Message;
 use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::state::{Reach, Touched};
@@ -27,6 +28,22 @@ pub trait Handler {
     /// singletons that it names are recorded in `touched`.
     fn run<R: Reach>(
         packet: &mut Packet<'_>,
+        states: Self::Parameters<'_>,
+        touched: &Touched,
+        out: &mut Outbox,
+    ) -> Verdict;
+}
+
+/// A handler that takes a message, for generated code.
+pub trait Takes: Handler {
+    /// The message.
+    type Message: Message;
+
+    /// Runs the handler once, for the message that this packet is or carries, as
+    /// [`Handler::run`] does.
+    fn take<R: Reach>(
+        message: &Self::Message,
+        packet: &Packet<'_>,
         states: Self::Parameters<'_>,
         touched: &Touched,
         out: &mut Outbox,

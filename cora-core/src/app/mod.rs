@@ -27,7 +27,7 @@ mod traced;
 mod transaction;
 mod transfer;
 
-pub use handler::{Handler, Nth};
+pub use handler::{Handler, Nth, Takes};
 pub use hook::{Hook, Timer, next_due};
 pub use lifecycle::Lifecycle;
 pub use plan::{FlowTableFacts, PlanFacts, Sides};

@@ -30,13 +30,10 @@ pub(crate) use peer::datagram;
 pub(crate) use peer::tests::question;
 pub(crate) use sent::{MOST_DELAY, frame};
 
-use crate::app::Handler;
 use crate::key::{Key, protocol};
-use crate::outbox::Outbox;
 use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::short::{ShortReader, ShortWriter};
-use crate::state::{Reach, Touched};
 use crate::verdict::reasons::Malformed;
 use crate::verdict::{Drop, Reason, Verdict, fnv1a};
 
@@ -91,22 +88,6 @@ pub trait Wired: Message {
     note = "write a handler that takes it, or `reply` and `send_to` if it leaves in a datagram"
 )]
 pub trait Taken: Message {}
-
-/// A handler that takes a message, for generated code.
-pub trait Takes: Handler {
-    /// The message.
-    type Message: Message;
-
-    /// Runs the handler once, for the message that this packet is or carries, as
-    /// [`Handler::run`] does.
-    fn take<R: Reach>(
-        message: &Self::Message,
-        packet: &Packet<'_>,
-        states: Self::Parameters<'_>,
-        touched: &Touched,
-        out: &mut Outbox,
-    ) -> Verdict;
-}
 
 /// The key of a message, for generated code; `None` if it has none.
 #[inline(always)]

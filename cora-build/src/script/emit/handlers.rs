@@ -6,10 +6,7 @@ use cora_plan::graph::HandlerNode;
 use cora_plan::vocabulary::Kind;
 use cora_plan::{Graph, Plan};
 
-use super::{Lines, hidden, lifecycle, messages, number_of, transfer};
-
-/// What a message's handler is.
-const TAKES: &str = "::cora::__private::core::message::Takes";
+use super::{Lines, TAKES, hidden, lifecycle, messages, number_of, transfer};
 
 /// The states that a function takes after its first parameter, borrowed.
 fn states(out: &mut Lines, graph: &Graph, node: &HandlerNode) -> fmt::Result {

@@ -6,7 +6,7 @@ use cora_plan::graph::{HandlerNode, StateNode};
 use cora_plan::vocabulary::Sides;
 use cora_plan::{Graph, Place, Plan};
 
-use super::{KEY_OF, Lines, app, hidden};
+use super::{KEY_OF, Lines, TAKES, app, hidden};
 
 /// The module of messages.
 const MESSAGE: &str = "::cora::__private::core::message";
@@ -18,7 +18,7 @@ pub(super) fn types(out: &mut Lines, graph: &Graph) -> fmt::Result {
         let name = handler.takes.as_deref().unwrap_or_default();
         out.line(format_args!("/// `{name}`."))?;
         let hidden = hidden(&handler.path);
-        out.line(format_args!("type M{number} = <{hidden} as {MESSAGE}::Takes>::Message;"))?;
+        out.line(format_args!("type M{number} = <{hidden} as {TAKES}>::Message;"))?;
     }
     for second in 1..takers.len() {
         for first in 0..second {

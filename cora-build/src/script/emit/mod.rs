@@ -107,6 +107,9 @@ const SCHEDULE: &str = "::cora::__private::core::timer::Schedule";
 /// A set of buckets.
 const BUCKETS: &str = "::cora::__private::core::bucket::BucketSet";
 
+/// The trait of handlers that take messages.
+const TAKES: &str = "::cora::__private::core::app::Takes";
+
 /// The trait that names the keys of a table.
 const KEY_OF: &str = "::cora::__private::core::state::table::KeyOf";
 
