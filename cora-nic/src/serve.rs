@@ -6,19 +6,13 @@ use cora_core::app::App;
 use cora_core::sentence::Sentence;
 use cora_core::state::{Line, Memory, OutOfMemory};
 use cora_runtime::exec::burst::BURST_BYTES;
+pub use cora_runtime::link::region::exit::{EXIT_LINK, EXIT_MEMORY, EXIT_REFUSED};
 use cora_runtime::link::region::{Identity, Idle, NicStatus, Region, generation, refuse};
 use cora_runtime::nic_half::NicHalf;
 use cora_runtime::node::{Clock, Egress as _, NicLoop, NodeError};
 
 use crate::link::RegionEnds;
 use crate::sys;
-
-/// Exit status: the region is not one that this program can serve.
-pub const EXIT_REFUSED: i32 = 3;
-/// Exit status: messages on the rings make no sense.
-pub const EXIT_LINK: i32 = 4;
-/// Exit status: no memory for the states.
-pub const EXIT_MEMORY: i32 = 5;
 
 /// Codes in [`NicStatus::Refused`] beside those of the region.
 const CODE_LINK: u32 = 64;

@@ -465,7 +465,7 @@ mod tests {
         out.begin(&Envelope::of(&Packet::new(&mut question, meta)));
         out.messages::<Said>().reply(Said(42)).unwrap();
         out.messages::<Said>().reply_with(write).unwrap();
-        let long = |out: &mut Text<'_, '_>| _ = out.put(&[0; MAX_FRAME]);
+        let long = |out: &mut Text<'_, '_>| _ = out.put(&vec![0; MAX_FRAME]);
         assert_eq!(out.messages::<Said>().reply_with(long), Err(TooLong));
         let sent = frames(&out);
         assert_eq!((sent.len(), sent[0].0), (2, 3));

@@ -27,12 +27,7 @@ const LEAVE: u16 = 3;
 const END: u16 = 4;
 
 /// The layout of a page.
-pub(crate) fn layout() -> RegionLayout {
-    match RegionLayout::new([RING_BYTES; 4]) {
-        Ok(layout) => layout,
-        Err(_) => unreachable!("powers of two are sizes of rings"),
-    }
-}
+pub(crate) const LAYOUT: RegionLayout = RegionLayout::known([RING_BYTES; 4]);
 
 /// The identity of a page.
 pub(crate) const fn identity() -> Identity {
@@ -72,8 +67,8 @@ pub(crate) fn serve(program: &Program, page: i32, socket: i32) -> Result<(), Run
         what: "the orders of an agent",
         cause: errno.into(),
     };
-    let words = map::given_memory(page, layout().bytes()).map_err(failed)?;
-    let region = Region::known(words, &layout(), identity()).map_err(RunError::Region)?;
+    let words = map::given_memory(page, LAYOUT.bytes()).map_err(failed)?;
+    let region = Region::known(words, &LAYOUT, identity()).map_err(RunError::Region)?;
     let mut orders = Consumer::new(region.rings().wire_in);
     let (mut files, mut held) = (HashMap::new(), None);
     let mut buffer = [0; 64];
@@ -126,8 +121,8 @@ mod tests {
 
     #[test]
     fn orders_are_read_as_they_are_written() {
-        let (file, words) = crate::shared_memory(layout().bytes()).expect("memory");
-        let region = Region::create(words, &layout(), identity()).expect("a page");
+        let (file, words) = crate::shared_memory(LAYOUT.bytes()).expect("memory");
+        let region = Region::create(words, &LAYOUT, identity()).expect("a page");
         let mut to = Producer::new(region.rings().wire_in);
         let mut from = Consumer::new(region.rings().wire_in);
         let all = [

@@ -16,29 +16,21 @@ use crate::options::{NicMode, RunOptions};
 /// The layout of a shard's region. It includes payload buffers if the host may get only the heads
 /// of frames.
 pub fn region_layout<A: App>() -> RegionLayout {
-    match RegionLayout::new(RING_BYTES) {
-        Ok(layout) if A::HEADS => layout.with_payloads(),
-        Ok(layout) => layout,
-        Err(_) => unreachable!("powers of two are sizes of rings"),
-    }
+    const LAYOUT: RegionLayout = RegionLayout::known(RING_BYTES);
+    if A::HEADS { LAYOUT.with_payloads() } else { LAYOUT }
 }
 
 /// The same for a run with these options. Rests of frames stay where the host can read them.
 pub(crate) fn layout_of_run<A: App>(options: &RunOptions) -> RegionLayout {
     if options.nic == NicMode::Agent {
-        return layout_at_agent();
+        return LAYOUT_AT_AGENT;
     }
     let layout = region_layout::<A>();
     if options.nic.shares_memory() { layout } else { layout.without_payloads() }
 }
 
 /// The layout of a region at an agent. Rests of frames stay with the heads.
-pub(crate) fn layout_at_agent() -> RegionLayout {
-    match RegionLayout::new(RING_BYTES_AT_AGENT) {
-        Ok(layout) => layout,
-        Err(_) => unreachable!("powers of two are sizes of rings"),
-    }
-}
+pub(crate) const LAYOUT_AT_AGENT: RegionLayout = RegionLayout::known(RING_BYTES_AT_AGENT);
 
 /// The host half of a shard, and the numbers of the states to send to its NIC.
 pub(crate) fn half<A: App>(

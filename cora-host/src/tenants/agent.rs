@@ -15,7 +15,7 @@ use crate::attach::proof::Namespace;
 use crate::ingress::capture::{Cable as _, Next, Out as _};
 use crate::ingress::clock::Clock;
 use crate::ingress::ports::LiveWire;
-use crate::node::half::layout_at_agent;
+use crate::node::half::LAYOUT_AT_AGENT;
 use crate::process::log::{self, Part};
 use crate::tenants::book::Book;
 use crate::tenants::command::two_ports;
@@ -70,8 +70,6 @@ pub struct Agent {
     /// The tenants with turns now.
     batch: Vec<usize>,
     images: Images,
-    /// Most bytes of memory for the states of a tenant.
-    memory: u64,
     looked: Instant,
     /// The part of tenants that is looked after next.
     part: usize,
@@ -112,7 +110,6 @@ impl Agent {
         rules: Rules,
         most: usize,
     ) -> Result<Self, RunError> {
-        let memory = rules.memory;
         Ok(Self {
             ports,
             listener: Listener::at(socket, rules)?,
@@ -122,7 +119,6 @@ impl Agent {
             rounds: Rounds::default(),
             batch: Vec::new(),
             images: Images::default(),
-            memory,
             looked: Instant::now(),
             part: 0,
             passed: 0,
@@ -335,8 +331,8 @@ impl Agent {
         let client = brings.connection.try_clone();
         let (name, at) = (brings.name.clone(), brings.at.clone());
         let begun = self.may_attach(&brings, needs).and_then(|()| {
-            let most = self.memory;
-            let begun = Tenant::begin(brings, layout_at_agent(), |shares| {
+            let most = self.listener.memory();
+            let begun = Tenant::begin(brings, LAYOUT_AT_AGENT, |shares| {
                 if shares { self.images.enter(needs, most) } else { needs.own_process() }
             });
             begun.map_err(|fault| match fault {

@@ -126,7 +126,7 @@ impl Image {
             what: "memory for orders",
             cause: errno.into(),
         };
-        let layout = rooms::layout();
+        let layout = rooms::LAYOUT;
         let file = map::memory(layout.bytes()).map_err(failed)?;
         let mapping = Mapping::of(file.as_fd(), layout.bytes()).map_err(failed)?;
         // SAFETY: all that is made of these words is in private fields, and dropped before the

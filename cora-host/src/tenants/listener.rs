@@ -19,7 +19,7 @@ use crate::attach::letter::{self, Ask, Attach, BEFORE_SOCKETS, Came, MOST_SOCKET
 use crate::attach::proof::{Held, Namespace};
 use crate::control::socket::OwnFile;
 use crate::memory::map::Mapping;
-use crate::node::half::layout_at_agent;
+use crate::node::half::LAYOUT_AT_AGENT;
 use crate::tenants::process::{Duty, Process};
 use crate::tenants::program;
 use crate::tenants::tenant::Brings;
@@ -79,6 +79,11 @@ impl Listener {
             .map_err(|errno| failed(errno.into()))?;
         listen(&socket, BACKLOG).map_err(|errno| failed(errno.into()))?;
         Ok(Self { socket, clients: Vec::new(), rules, _file: OwnFile::at(path) })
+    }
+
+    /// Most bytes of memory for the states of a tenant.
+    pub(super) const fn memory(&self) -> u64 {
+        self.rules.memory
     }
 
     /// The socket, which becomes readable when somebody comes.
@@ -172,7 +177,7 @@ impl Rules {
                 mib(self.memory)
             ));
         }
-        let expected = 2 * layout_at_agent().bytes() as u64;
+        let expected = 2 * LAYOUT_AT_AGENT.bytes() as u64;
         if bytes != [expected; 2] {
             return Err("its regions have another size than those of this version".to_owned());
         }

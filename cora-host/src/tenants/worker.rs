@@ -3,15 +3,16 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use cora_runtime::link::region::exit::EXIT_LINK;
 use cora_runtime::link::region::{NicStatus, Region, wake};
 
 use crate::tenants::image::Image;
 use crate::tenants::process::Process;
 use crate::{RunError, SharedFutex};
 
-/// Exit statuses of a half that ended well, and of one that refused its region or broke its rings.
+/// Exit statuses of a half that ended well, and of one that broke its rings.
 const ENDED: u8 = 0;
-const REFUSED: u8 = 4;
+const BROKEN: u8 = EXIT_LINK as u8;
 
 /// The worker.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl Worker {
                 let of_process = image.borrow_mut().process().look()?;
                 Ok(of_process.or(match region.nic_status() {
                     Some(NicStatus::Done) => Some(ENDED),
-                    Some(NicStatus::Refused(_)) | None => Some(REFUSED),
+                    Some(NicStatus::Refused(_)) | None => Some(BROKEN),
                     Some(_) => None,
                 }))
             }

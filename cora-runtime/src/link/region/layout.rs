@@ -133,6 +133,18 @@ impl RegionLayout {
         Ok(Self { rings, payloads: None, bytes: next })
     }
 
+    /// [`Self::new`] for a constant: sizes that can't be do not compile there.
+    ///
+    /// # Panics
+    /// With sizes that rings can't have.
+    #[must_use]
+    pub const fn known(ring_bytes: [usize; 4]) -> Self {
+        match Self::new(ring_bytes) {
+            Ok(layout) => layout,
+            Err(_) => panic!("a ring has a power of two of bytes, within bounds"),
+        }
+    }
+
     /// The same, with [payload buffers](crate::link::payload::PayloadBuffers).
     #[must_use]
     pub const fn with_payloads(self) -> Self {

@@ -19,6 +19,7 @@
 
 mod doorbell;
 mod error;
+pub mod exit;
 pub mod generation;
 mod idle;
 mod layout;

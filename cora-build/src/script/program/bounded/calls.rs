@@ -110,20 +110,17 @@ impl Functions {
     }
 
     fn called(&self, at: Span, callee: &Callee) -> Vec<(Span, usize, bool)> {
-        let (by_name, is_it): (bool, Box<dyn Fn(&Function) -> bool + '_>) = match callee {
-            Callee::Free(name) => {
-                (false, Box::new(move |it| it.owner.is_none() && it.name == *name))
-            }
-            Callee::Of(owner, name) if self.open.contains(owner) => {
-                (true, Box::new(move |it| it.owner.is_some() && it.name == *name))
-            }
+        let (owner, name, by_name) = match callee {
+            Callee::Free(name) => (None, name, false),
+            Callee::Of(owner, name) if self.open.contains(owner) => (None, name, true),
             Callee::Of(owner, name) => {
-                let owner = self.aliases.get(owner).unwrap_or(owner);
-                (false, Box::new(move |it| it.owner.as_ref() == Some(owner) && it.name == *name))
+                (Some(self.aliases.get(owner).unwrap_or(owner)), name, false)
             }
-            Callee::Method(name) => {
-                (true, Box::new(move |it| it.owner.is_some() && it.name == *name))
-            }
+            Callee::Method(name) => (None, name, true),
+        };
+        let is_it = |it: &Function| {
+            let of = if by_name { it.owner.is_some() } else { it.owner.as_ref() == owner };
+            of && it.name == *name
         };
         let all = self.all.iter().enumerate();
         all.filter(|(_, it)| is_it(it)).map(|(number, _)| (at, number, by_name)).collect()
