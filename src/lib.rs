@@ -80,7 +80,8 @@ pub mod prelude {
     };
     pub use cora_core::state::table::{Direction, Ended};
     pub use cora_core::state::{
-        Acl, Configure, Generation, Id, Map, Object, ObjectError, Objects, Prefixes, Table, Tracked,
+        Acl, Configure, Generation, Id, Map, Object, ObjectError, Objects, Prefixes, Region, Table,
+        Tracked,
     };
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::timer::Tick;

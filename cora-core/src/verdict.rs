@@ -201,6 +201,10 @@ pub mod reasons {
     pub const NoSuchObject: Reason = Reason::new("no-such-object");
     /// A copy of bytes that the object does not have.
     pub const OutsideObject: Reason = Reason::new("outside-object");
+    /// The region has no item with this number.
+    pub const NoSuchItem: Reason = Reason::new("no-such-item");
+    /// The run reads and writes more items of a region than it may.
+    pub const TooManyItems: Reason = Reason::new("too-many-items");
     /// A TCP segment that the state of its connection does not allow.
     pub const BadTcpState: Reason = Reason::new("bad-tcp-state");
     /// From an address that no host behind a router has. See

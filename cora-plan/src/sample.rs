@@ -45,6 +45,7 @@ pub(crate) fn state(name: &str, kind: Kind, key: Option<&str>, field: &str) -> S
         }),
         rows: None,
         objects: None,
+        region: None,
         durable: false,
         merged: false,
         fields: vec![Field { name: "value".to_owned(), type_text: field.to_owned() }],

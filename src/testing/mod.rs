@@ -23,6 +23,7 @@
 extern crate std;
 
 mod objects;
+mod region;
 mod sent;
 
 use core::net::SocketAddr;
@@ -47,6 +48,7 @@ use cora_core::state::{
 use cora_host::parts::{GivenBack, LentOutbox, Rows};
 
 pub use objects::{TestObjects, objects, of_flow};
+pub use region::{TestRegion, region, run_ended};
 pub use sent::{delay, message, sent, written};
 
 /// A table of a test. It goes where a handler asks for `&mut Table<S>`, and its memory ends with

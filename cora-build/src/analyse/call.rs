@@ -402,7 +402,7 @@ fn takes(input: &FnArg, state: &str) -> bool {
     let Type::Path(path) = &*reference.elem else { return false };
     path.path.segments.last().is_some_and(|last| {
         let name = written::name(&last.ident);
-        matches!(&*name, "Table" | "Merged" | "Objects")
+        matches!(&*name, "Table" | "Merged" | "Objects" | "Region")
             || name == state
             || RowForm::of(&name).is_some()
     })

@@ -77,6 +77,15 @@ fn of_objects(method: &str) -> Option<(Does, Effect)> {
     }
 }
 
+/// The access of a method of `Region`.
+fn of_region(method: &str) -> Option<(Does, Effect)> {
+    match method {
+        "read" | "peek" | "len" => Some((Does::Read, Effect::READ)),
+        "write" => Some((Does::Write, Effect::WRITE)),
+        _ => None,
+    }
+}
+
 impl<'a> Reader<'a> {
     /// A call of a method.
     pub(super) fn method_call(&mut self, call: &'a ExprMethodCall, ways: Ways) -> Ways {
@@ -130,6 +139,10 @@ impl<'a> Reader<'a> {
                 Some(access) => self.object_access(lent, access, call, ways),
                 None => self.own_method(lent, None, call, ways),
             },
+            ParameterAccess::Region { .. } => match of_region(&method) {
+                Some(access) => self.object_access(lent, access, call, ways),
+                None => self.own_method(lent, None, call, ways),
+            },
             ParameterAccess::Unique
             | ParameterAccess::Shared
             | ParameterAccess::Merged { .. }
@@ -175,7 +188,7 @@ impl<'a> Reader<'a> {
         valued(ways, &Value::Unknown)
     }
 
-    /// An access to objects, which ids find, and no keys.
+    /// An access to objects or items, which ids and numbers find, and no keys.
     fn object_access(
         &mut self,
         lent: Lent,

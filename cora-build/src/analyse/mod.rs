@@ -146,6 +146,7 @@ fn is_mutable(parameter: &Parameter) -> bool {
         ParameterAccess::Table { mutable: true }
             | ParameterAccess::Merged { mutable: true }
             | ParameterAccess::Objects { mutable: true }
+            | ParameterAccess::Region { mutable: true }
             | ParameterAccess::Unique
     )
 }

@@ -12,6 +12,7 @@ pub(crate) mod message;
 pub(crate) mod number;
 mod objects;
 pub(crate) mod parameter;
+pub(crate) mod region;
 pub(crate) mod state;
 mod timer;
 mod times;

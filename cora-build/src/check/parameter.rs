@@ -285,6 +285,8 @@ fn state(input: &PatType, diagnostics: &mut Diagnostics) -> Option<Parameter> {
         (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Table { mutable })
     } else if last.ident == "Objects" {
         (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Objects { mutable })
+    } else if last.ident == "Region" {
+        (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Region { mutable })
     } else if last.ident == "Merged" && !last.arguments.is_none() {
         (table_entry(last, &reference.elem, diagnostics)?, ParameterAccess::Merged { mutable })
     } else if let Some(form) = RowForm::of(&last.ident.to_string())
@@ -338,6 +340,11 @@ fn table_entry(
         (
             "objects have heads of one state, and these don't say of which",
             "write `&mut Objects<S>`, where `S` is a `#[state(objects, …)]`",
+        )
+    } else if segment.ident == "Region" {
+        (
+            "a region has the items of one state, and this one doesn't say of which",
+            "write `&mut Region<S>`, where `S` is a `#[state(region, length = …)]`",
         )
     } else if segment.ident == "Merged" {
         (

@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 
 use super::bucket::{bucket_end, not_services, per_bucket};
 use super::value::{before, entries, function, wrong_value};
-use super::{fields, key, objects, times};
+use super::{fields, key, objects, region, times};
 use crate::diag::{Diagnostics, codes};
 use crate::syntax::arguments::{Argument, Name};
 use crate::syntax::state::StateShape;
@@ -78,6 +78,7 @@ fn kind(shape: &StateShape, diagnostics: &mut Diagnostics) -> StateKind {
         Some(Name::Prefixes) => StateKind::Rows(rows(shape, RowForm::Prefixes, diagnostics)),
         Some(Name::Acl) => StateKind::Rows(rows(shape, RowForm::Acl, diagnostics)),
         Some(Name::Objects) => StateKind::Objects(objects::run(shape, diagnostics)),
+        Some(Name::Region) => StateKind::Region { length: region::length(shape, diagnostics) },
         _ => return StateKind::Keyed(keyed(shape, diagnostics)),
     };
     arguments_of_kind(shape, first, &plain, diagnostics);
@@ -120,6 +121,9 @@ fn arguments_of_kind(
             } else if is_objects {
                 let why = format!("`{name}` is about entries, and objects are found by their ids");
                 (why, format!("take `{name}` away"))
+            } else if matches!(kind, StateKind::Region { .. }) {
+                let why = format!("`{name}` is about entries, and the items of a region stay");
+                (why, format!("take `{name}` away"))
             } else {
                 let why = format!("`{name}` is about entries, and a `{said}` state has none");
                 (why, format!("take `{name}` away, or give the state a `key`"))
@@ -133,6 +137,9 @@ fn arguments_of_kind(
         }
         if argument.name == Name::Bytes && !is_objects {
             objects::not_bytes(argument, diagnostics);
+        }
+        if argument.name == Name::Length && !matches!(kind, StateKind::Region { .. }) {
+            region::not_length(argument, diagnostics);
         }
         if argument.name == Name::Durable {
             not_durable(argument, kind, diagnostics);
@@ -153,6 +160,11 @@ fn not_durable(argument: &Argument, kind: &StateKind, diagnostics: &mut Diagnost
         StateKind::Objects(_) => (
             "objects",
             "no copies of objects are kept, so those at a side that ends are lost",
+            "take `durable` away; keep what must outlive a side in a state with a `key`",
+        ),
+        StateKind::Region { .. } => (
+            "region",
+            "no copy of its items is kept, so those at a side that ends are lost",
             "take `durable` away; keep what must outlive a side in a state with a `key`",
         ),
         StateKind::ReadMostly | StateKind::Rows(_) => (
@@ -196,14 +208,16 @@ fn not_merged(argument: &Argument, kind: Option<&Argument>, diagnostics: &mut Di
         .help("take `merged` away: handlers read such a state as it is");
 }
 
-/// The arguments that determine the kind. The `key` of a `map` does not, and one of objects is
-/// refused for itself.
+/// The arguments that determine the kind. The `key` of a `map` does not, and one of objects or
+/// of a region is refused for itself.
 fn kinds(shape: &StateShape) -> impl Iterator<Item = &Argument> {
-    let has_kind = |argument: &Argument| matches!(argument.name, Name::Map | Name::Objects);
+    let has_kind =
+        |argument: &Argument| matches!(argument.name, Name::Map | Name::Objects | Name::Region);
     let has_kind = shape.arguments.iter().any(has_kind);
     shape.arguments.iter().filter(move |argument| match argument.name {
         Name::Key => !has_kind,
         Name::Objects
+        | Name::Region
         | Name::Singleton
         | Name::Per
         | Name::Commutative
@@ -233,6 +247,9 @@ fn keyed(shape: &StateShape, diagnostics: &mut Diagnostics) -> KeyedArgs {
     }
     if let Some(bytes) = find(Name::Bytes) {
         objects::not_bytes(bytes, diagnostics);
+    }
+    if let Some(length) = find(Name::Length) {
+        region::not_length(length, diagnostics);
     }
     let key = find(Name::Key);
     let reply = find(Name::Reply);
@@ -354,7 +371,7 @@ fn check_no_key(shape: &StateShape, reply: Option<&Argument>, diagnostics: &mut 
         .help(
             "say one of `key = …` (an entry per key), `singleton` (one value), `per = Bucket` \
              (a value per bucket), `commutative` (counters and sketches, a replica per side), `read_mostly` (settings), `map`, `prefixes`, \
-             `acl` (rows of a file), `objects` (things of variable length)",
+             `acl` (rows of a file), `objects` (things of variable length), `region` (items by number)",
         );
 }
 

@@ -93,7 +93,12 @@ impl Guards<'_> {
     fn notes(&self, mentioned: &BTreeSet<usize>) -> Vec<Stmt> {
         let is_table = |at: usize| {
             let access = self.parameters[at].access;
-            matches!(access, ParameterAccess::Table { .. } | ParameterAccess::Objects { .. })
+            matches!(
+                access,
+                ParameterAccess::Table { .. }
+                    | ParameterAccess::Objects { .. }
+                    | ParameterAccess::Region { .. }
+            )
         };
         let notes = mentioned.iter().map(|at| if is_table(*at) { shows(*at) } else { names(*at) });
         notes.map(|note| Stmt::Expr(Expr::Verbatim(note), None)).collect()

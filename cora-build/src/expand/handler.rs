@@ -396,10 +396,12 @@ pub(super) fn references(decl: &HandlerDecl) -> impl Iterator<Item = TokenStream
             ParameterAccess::Table { mutable: true }
             | ParameterAccess::Merged { mutable: true }
             | ParameterAccess::Objects { mutable: true }
+            | ParameterAccess::Region { mutable: true }
             | ParameterAccess::Unique => quote!(&'a mut #referent),
             ParameterAccess::Table { mutable: false }
             | ParameterAccess::Merged { mutable: false }
             | ParameterAccess::Objects { mutable: false }
+            | ParameterAccess::Region { mutable: false }
             | ParameterAccess::Shared
             | ParameterAccess::Rows(_) => quote!(&'a #referent),
         }

@@ -16,6 +16,7 @@ mod objects;
 mod plain;
 mod plain_enum;
 mod read_mostly;
+mod region;
 mod rows;
 mod singleton;
 mod stored;
@@ -62,6 +63,7 @@ fn kind(decl: &StateDecl) -> TokenStream {
         StateKind::ReadMostly => read_mostly::run(decl),
         StateKind::Rows(args) => rows::run(decl, args),
         StateKind::Objects(args) => objects::run(decl, args),
+        StateKind::Region { length } => region::run(decl, length),
     }
 }
 

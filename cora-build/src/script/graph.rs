@@ -3,7 +3,7 @@
 use cora_plan::Graph;
 use cora_plan::graph::{
     Access, Edge, Field, HandlerNode, HookNode, Keyed, MessageNode, Objects, Opaque, Parameter,
-    Path, Rows, SourcePlace, StateNode, TimerNode, WireForm,
+    Path, Region, Rows, SourcePlace, StateNode, TimerNode, WireForm,
 };
 use cora_plan::vocabulary::{BucketsBy, Kind, Replies};
 use proc_macro2::Span;
@@ -155,6 +155,7 @@ fn node(program: &Program, handler: &Handler, found: &Found, source: &Source) ->
                 ParameterAccess::Table { mutable: true }
                     | ParameterAccess::Merged { mutable: true }
                     | ParameterAccess::Objects { mutable: true }
+                    | ParameterAccess::Region { mutable: true }
                     | ParameterAccess::Unique
             ),
         })
@@ -267,6 +268,12 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         StateKind::Commutative { .. } => (Kind::Commutative, None, false),
         StateKind::ReadMostly | StateKind::Rows(_) => (Kind::ReadMostly, None, false),
         StateKind::Objects(args) => (Kind::Keyed, Some(of_flows(program, state, args)), false),
+        // As the plan sees it: one value.
+        StateKind::Region { .. } => (Kind::Singleton, None, false),
+    };
+    let region = match &decl.kind {
+        StateKind::Region { length } => Some(Region { length: length.number.into() }),
+        _ => None,
     };
     let objects = match &decl.kind {
         StateKind::Objects(args) => Some(Objects { bytes: args.bytes }),
@@ -297,6 +304,7 @@ fn state_node(program: &Program, state: &State, source: &Source) -> StateNode {
         kind,
         keyed,
         objects,
+        region,
         rows,
         durable,
         merged: matches!(decl.kind, StateKind::Commutative { merged: true }),

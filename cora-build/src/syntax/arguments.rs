@@ -80,10 +80,14 @@ pub(crate) enum Name {
     Objects,
     /// `bytes = "size"`
     Bytes,
+    /// `region`
+    Region,
+    /// `length = number`
+    Length,
 }
 
 /// Every argument with its spelling and its common aliases.
-const NAMES: [(Name, &str, &[&str]); 24] = [
+const NAMES: [(Name, &str, &[&str]); 26] = [
     (Name::Key, "key", &["keyed", "by", "flow"]),
     (Name::Within, "within", &["group", "group_by", "grouped_by", "scope", "namespace", "under"]),
     (Name::Reply, "reply", &["reverse", "bidirectional", "both"]),
@@ -120,6 +124,8 @@ const NAMES: [(Name, &str, &[&str]); 24] = [
     (Name::Acl, "acl", &["rules", "ordered", "filter", "first_match"]),
     (Name::Objects, "objects", &["object", "heap", "dmo", "blobs", "arena", "allocated"]),
     (Name::Bytes, "bytes", &["memory", "byte", "mem", "room", "space"]),
+    (Name::Region, "region", &["array", "regions", "items", "numbered", "remote", "rdma"]),
+    (Name::Length, "length", &["len", "count", "number", "nodes", "slots"]),
 ];
 
 impl Name {
@@ -144,6 +150,7 @@ impl Name {
                 | Self::Per
                 | Self::Services
                 | Self::Bytes
+                | Self::Length
         )
     }
 

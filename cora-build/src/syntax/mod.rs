@@ -63,6 +63,11 @@ pub enum StateKind {
     Rows(RowsArgs),
     /// `#[state(objects, …)]`: things of variable length, by ids.
     Objects(ObjectsArgs),
+    /// `#[state(region, length = …)]`: items by number, at one side for good.
+    Region {
+        /// Number of items.
+        length: Capacity,
+    },
 }
 
 /// The arguments of objects.
@@ -467,6 +472,11 @@ pub enum ParameterAccess {
     /// `&mut Objects<S>`, or `&Objects<S>`.
     Objects {
         /// Whether objects can be changed.
+        mutable: bool,
+    },
+    /// `&mut Region<S>`, or `&Region<S>`.
+    Region {
+        /// Whether items can be written.
         mutable: bool,
     },
 }

@@ -114,6 +114,20 @@ impl Memory {
         Ok(unsafe { &mut *lines.as_mut_ptr().cast() })
     }
 
+    /// `count` values, each as `make` makes it.
+    pub(crate) fn take_made<T: 'static>(
+        &mut self,
+        count: usize,
+        make: impl Fn() -> T,
+    ) -> Result<&'static mut [T], OutOfMemory> {
+        let places = self.take::<T>(count)?;
+        for place in places.iter_mut() {
+            place.write(make());
+        }
+        // SAFETY: the loop has written each of them.
+        Ok(unsafe { places.assume_init_mut() })
+    }
+
     /// `count` zero words of 32 bits.
     pub fn take_u32(&mut self, count: usize) -> Result<&'static mut [u32], OutOfMemory> {
         let lines = self.cut(bytes_for::<u32>(count))?;

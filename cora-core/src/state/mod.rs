@@ -1,8 +1,8 @@
 //! States: the data that a handler keeps between packets.
 //!
-//! Seven kinds, each with its own rule for the sides that may hold it (see the table in
+//! Eight kinds, each with its own rule for the sides that may hold it (see the table in
 //! `ARCHITECTURE.md`): keyed by the flow key, keyed by a coarser key, [objects] of a flow,
-//! singleton, per bucket, commutative, read-mostly. `#[state]` implements the traits of this
+//! singleton, [region], per bucket, commutative, read-mostly. `#[state]` implements the traits of this
 //! module; a program names none of them.
 
 pub mod commutative;
@@ -13,6 +13,7 @@ pub mod kept;
 pub(crate) mod memory;
 pub mod objects;
 mod pinned;
+pub mod region;
 pub mod table;
 mod tracked;
 
@@ -26,6 +27,7 @@ pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, bytes_for, largest, within_limit};
 pub use objects::{Id, Object, ObjectError, ObjectState, Objects};
 pub use pinned::{Pinned, Versioned};
+pub use region::{Region, RegionState};
 pub use table::Table;
 pub use tracked::Tracked;
 

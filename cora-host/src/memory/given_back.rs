@@ -8,7 +8,9 @@ use std::ops::{Deref, DerefMut};
 
 use cora_core::state::commutative::{Merged, ReadMerged};
 use cora_core::state::configured::Configured;
-use cora_core::state::{Keyed, Memory, ObjectState, Objects, OutOfMemory, Row, Stored as _, Table};
+use cora_core::state::{
+    Keyed, Memory, ObjectState, Objects, OutOfMemory, Region, RegionState, Row, Stored as _, Table,
+};
 
 use crate::RunError;
 use crate::memory::map::state_memory;
@@ -41,6 +43,17 @@ impl<S: ObjectState> GivenBack<Objects<S>> {
     pub fn objects() -> Result<Self, RunError> {
         // So do objects.
         Self::make(Objects::<S>::BYTES, Objects::create)
+    }
+}
+
+impl<S: RegionState> GivenBack<Region<S>> {
+    /// A region of which no item was written.
+    ///
+    /// # Errors
+    /// If the kernel has no memory.
+    pub fn region() -> Result<Self, RunError> {
+        // So does a region.
+        Self::make(Region::<S>::BYTES, Region::create)
     }
 }
 

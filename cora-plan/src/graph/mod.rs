@@ -4,6 +4,7 @@
 mod hearing;
 mod message;
 mod objects;
+mod region;
 mod rows;
 mod sending;
 mod timed;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use hearing::{Cause, Hearing, Order, Settled, Source, Under};
 pub use message::{How, MessageNode, Sent, WireForm};
 pub use objects::Objects;
+pub use region::Region;
 pub use rows::Rows;
 pub use sending::{Sending, Times};
 pub use timed::{HookNode, TimerNode};
@@ -204,6 +206,9 @@ pub struct StateNode {
     /// Declarations of objects only: all objects of a flow count as one entry of a keyed state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Objects>,
+    /// Declarations of a region only: its items count as one value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<Region>,
     /// Declarations of a configured table only, which is read-mostly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<Rows>,

@@ -63,11 +63,14 @@ pub fn entry(state: &StateNode) -> f64 {
     (entry_lines(state) + keys(state) / KEYS_PER_LINE) * LINE
 }
 
-/// Bytes of the whole state; a keyed one counts all entries and their index, and one with objects
-/// the memory that they may take.
+/// Bytes of the whole state; a keyed one counts all entries and their index, one with objects the
+/// memory that they may take, and a region all its items.
 pub fn whole(state: &StateNode) -> f64 {
     if let Some(objects) = &state.objects {
         return objects.bytes as f64;
+    }
+    if let Some(region) = &state.region {
+        return region.length as f64 * value(state);
     }
     match (&state.keyed, state.kind) {
         (Some(keyed), Kind::Keyed) => {

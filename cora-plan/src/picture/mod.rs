@@ -103,6 +103,9 @@ fn state_lines(state: &StateNode, place: Option<Place>) -> Vec<String> {
     if let (Some(objects), Some(keyed)) = (&state.objects, &state.keyed) {
         lines = vec![format!("objects by {}", keyed.key), objects.summary(keyed)];
     }
+    if let Some(region) = &state.region {
+        lines = vec!["region".to_owned(), region.summary()];
+    }
     lines.extend(state.rows.as_ref().map(Rows::summary));
     lines.extend(place.map(|place| format!("place: {place}")));
     lines

@@ -64,6 +64,7 @@ fn state(name: &str, kind: Kind, key: Option<(&str, bool)>) -> StateNode {
         keyed,
         rows: None,
         objects: None,
+        region: None,
         durable: false,
         merged: false,
         fields,

@@ -17,6 +17,7 @@ pub(super) fn run(graph: &Graph, group: &Group, sides: Sides) -> BTreeMap<String
     let by = buckets::run(graph, group);
     let reasons = graph.states.iter().filter_map(|state| {
         let why = match state.kind {
+            Kind::Singleton if state.region.is_some() => Some(region()),
             Kind::Singleton => Some(singleton()),
             // A merge has the updates of all shards.
             Kind::Commutative if state.merged => None,
@@ -52,6 +53,10 @@ fn singleton() -> String {
     "it is one value that packets of every flow reach, and each shard would have one of its own; give it a \
      key, make it a value per bucket (`per = Bucket`), or make it `commutative` if handlers only add to it"
         .to_owned()
+}
+
+fn region() -> String {
+    "its items are for messages of every flow, and each shard would have some of its own".to_owned()
 }
 
 /// A handler that may read the state. An opaque access counts as a read.

@@ -32,6 +32,7 @@ fn plain(name: &str, kind: Kind) -> StateNode {
         keyed: None,
         rows: None,
         objects: None,
+        region: None,
         durable: false,
         merged: false,
         fields: Vec::new(),

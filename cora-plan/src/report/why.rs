@@ -49,6 +49,9 @@ fn there(graph: &Graph, node: &StateNode) -> String {
     };
     match node.kind {
         Kind::Keyed => format!("{users}; none of its entries ever moves"),
+        Kind::Singleton if node.region.is_some() => {
+            format!("{users}; its items stay there for good")
+        }
         Kind::Singleton => format!("{users}; there is one value of it"),
         Kind::PerBucket => format!("{users}; there is a value of it per bucket"),
         Kind::Commutative => format!("{users}; there is no other replica to merge"),

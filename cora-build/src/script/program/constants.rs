@@ -8,6 +8,7 @@ use syn::ext::IdentExt as _;
 
 use super::State;
 use crate::check::number::{self, NumberError};
+use crate::check::region;
 use crate::check::value::in_range;
 use crate::diag::Place;
 use crate::diag::findings::Findings;
@@ -20,15 +21,18 @@ const MOST_STEPS: usize = 16;
 /// Fills in the capacities of states.
 pub(super) fn run(source: &Source, states: &mut [State], findings: &mut Findings) {
     for state in states {
+        let of_region = matches!(state.decl.kind, StateKind::Region { .. });
         let capacity = match &mut state.decl.kind {
             StateKind::Keyed(args) => &mut args.capacity,
             StateKind::Rows(args) => &mut args.capacity,
             StateKind::Objects(args) => &mut args.capacity,
+            StateKind::Region { length } => length,
             _ => continue,
         };
         let Some(written) = &capacity.named else { continue };
         let found = evaluate(written, &state.module, source, MOST_STEPS);
         let sink = findings.of_item(state.file);
+        let in_range = if of_region { region::in_range } else { in_range };
         if let Some(number) = in_range(found, Place::of(written), sink) {
             capacity.number = number;
         }

@@ -94,6 +94,7 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
     let (kind, wanted) = match (&state.decl.kind, parameter.access) {
         (StateKind::Keyed(_), ParameterAccess::Table { .. })
         | (StateKind::Objects(_), ParameterAccess::Objects { .. })
+        | (StateKind::Region { .. }, ParameterAccess::Region { .. })
         | (
             StateKind::Singleton { .. } | StateKind::PerBucket { .. },
             ParameterAccess::Unique | ParameterAccess::Shared,
@@ -104,6 +105,7 @@ fn borrowed(handler: &Handler, parameter: &Parameter, state: &State, findings: &
         (StateKind::Rows(args), ParameterAccess::Rows(form)) if args.form == form => return,
         (StateKind::Keyed(_), _) => ("keyed", format!("&mut Table<{name}>")),
         (StateKind::Objects(_), _) => ("a state of objects", format!("&mut Objects<{name}>")),
+        (StateKind::Region { .. }, _) => ("a region", format!("&mut Region<{name}>")),
         (StateKind::Singleton { .. }, _) => ("a singleton", format!("&mut {name}")),
         (StateKind::PerBucket { .. }, _) => ("a value per bucket", format!("&mut {name}")),
         (StateKind::Commutative { merged: false }, _) => ("commutative", format!("&mut {name}")),

@@ -1,0 +1,89 @@
+//! The arguments of `#[state(region, …)]`.
+
+use super::number::{self, NumberError};
+use super::value::wrong_value;
+use crate::diag::{Diagnostics, Place, codes};
+use crate::syntax::Capacity;
+use crate::syntax::arguments::{Argument, Name};
+use crate::syntax::state::StateShape;
+
+/// Most items.
+const MOST: u64 = 1 << 30;
+
+/// The length, or a stand-in for a faulty one.
+pub(super) fn length(shape: &StateShape, diagnostics: &mut Diagnostics) -> Capacity {
+    let find = |name| shape.arguments.iter().find(|argument| argument.name == name);
+    if let Some(key) = find(Name::Key) {
+        diagnostics
+            .error(
+                codes::REGION_ARGUMENT,
+                key.ident.span(),
+                "a region has no key: its items are found by their numbers",
+            )
+            .help("take `key` away; for entries by key, take `region` and `length` away instead");
+    }
+    let length = find(Name::Length);
+    if length.is_none() && shape.complete {
+        diagnostics
+            .error(
+                codes::REGION_ARGUMENT,
+                shape.place,
+                "a state with `region` says how many items it has",
+            )
+            .help("add `length = 10_000`, or as many as there are");
+    }
+    length
+        .and_then(|given| number_of(given, diagnostics))
+        .unwrap_or(Capacity { number: 1, named: None })
+}
+
+fn number_of(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Capacity> {
+    let written = argument.value.clone().unwrap_or_default();
+    let literal = syn::parse2::<syn::Lit>(written.clone()).ok();
+    let expression = syn::parse2::<syn::Expr>(written).ok();
+    let expression =
+        expression.filter(|_| literal.is_none_or(|literal| matches!(literal, syn::Lit::Int(_))));
+    let Some(expression) = expression else {
+        let help = "write `length = 10_000`, as a whole number without quotes".to_owned();
+        wrong_value(argument, "a number", help, diagnostics);
+        return None;
+    };
+    let found = number::evaluate(&expression, &mut |_| Err(NumberError::Named));
+    if found == Err(NumberError::Named) {
+        return Some(Capacity { number: 1, named: Some(expression) });
+    }
+    let number = in_range(found, argument.place(), diagnostics)?;
+    Some(Capacity { number, named: None })
+}
+
+/// A length, if it is a number in range.
+pub(crate) fn in_range(
+    found: Result<u64, NumberError>,
+    place: Place,
+    diagnostics: &mut Diagnostics,
+) -> Option<u32> {
+    let (why, help) = match found {
+        Ok(number @ 1..=MOST) => return u32::try_from(number).ok(),
+        Ok(_) | Err(NumberError::OutOfRange) => {
+            ("a region has from 1 to 2^30 items", "say at least 1 and at most `1 << 30`")
+        }
+        Err(NumberError::NotArithmetic | NumberError::Named) => (
+            "the plan needs this number before anything is compiled",
+            "write numbers, constants of this package, and `+ - * / <<` between them: `65_536`, \
+             `BUCKETS * 7` or `1 << 16`",
+        ),
+    };
+    diagnostics.error(codes::REGION_ARGUMENT, place, why).help(help);
+    None
+}
+
+/// Reports `length` on a state of another kind.
+pub(super) fn not_length(argument: &Argument, diagnostics: &mut Diagnostics) {
+    diagnostics
+        .error(
+            codes::REGION_ARGUMENT,
+            argument.ident.span(),
+            "`length` is about the items of a `region`, and this state has none",
+        )
+        .help("take `length` away, or write `#[state(region, length = …)]`");
+}

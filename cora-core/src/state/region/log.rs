@@ -1,0 +1,86 @@
+//! The items that a run has read or written. Those that it wrote are stored when it ends well.
+
+use core::cell::{Cell, OnceCell};
+
+use super::super::memory::bytes_for;
+use super::super::{Memory, OutOfMemory};
+use super::MOST_ITEMS;
+
+/// An item of the run.
+#[derive(Debug)]
+struct Noted<S> {
+    number: u32,
+    written: bool,
+    item: S,
+}
+
+/// The items of the current run, in the order of their first use. Each stays where it is, since
+/// handlers have references to it.
+#[derive(Debug)]
+pub(super) struct Log<S: 'static> {
+    places: &'static mut [OnceCell<Noted<S>>],
+    used: Cell<usize>,
+}
+
+impl<S: Copy + 'static> Log<S> {
+    /// Bytes of [`Memory`] that it takes.
+    pub(super) const BYTES: usize = bytes_for::<OnceCell<Noted<S>>>(MOST_ITEMS);
+
+    pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
+        let places = memory.take_made(MOST_ITEMS, OnceCell::new)?;
+        Ok(Self { places, used: Cell::new(0) })
+    }
+
+    /// The items so far.
+    #[inline]
+    fn noted(&self) -> impl Iterator<Item = &Noted<S>> {
+        self.places.iter().take(self.used.get()).filter_map(OnceCell::get)
+    }
+
+    /// The item with this number, if the run has used it.
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<&S> {
+        self.noted().find(|noted| noted.number == number).map(|noted| &noted.item)
+    }
+
+    /// Notes an item that is read for the first time; `None` if there is no room.
+    #[inline]
+    pub(super) fn note(&self, number: u32, item: S) -> Option<&S> {
+        let place = self.places.get(self.used.get())?;
+        // The place is free: those in use are in front of it.
+        let _was_free = place.set(Noted { number, written: false, item });
+        self.used.set(self.used.get() + 1);
+        place.get().map(|noted| &noted.item)
+    }
+
+    /// Notes an item that is written; `None` if there is no room.
+    #[inline]
+    pub(super) fn write(&mut self, number: u32, item: S) -> Option<()> {
+        let used = self.used.get();
+        let noted = self.places.iter_mut().take(used).filter_map(OnceCell::get_mut);
+        for place in noted {
+            if place.number == number {
+                *place = Noted { number, written: true, item };
+                return Some(());
+            }
+        }
+        let place = self.places.get(used)?;
+        let _was_free = place.set(Noted { number, written: true, item });
+        self.used.set(used + 1);
+        Some(())
+    }
+
+    /// The items that were written, in the order of their first use.
+    #[inline]
+    pub(super) fn written(&self) -> impl Iterator<Item = (u32, &S)> {
+        self.noted().filter(|noted| noted.written).map(|noted| (noted.number, &noted.item))
+    }
+
+    /// Forgets all.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        for place in self.places.iter_mut().take(self.used.replace(0)) {
+            let _noted = place.take();
+        }
+    }
+}

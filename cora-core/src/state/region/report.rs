@@ -1,0 +1,94 @@
+//! Items in reports, and on their way to the other side: those that are not all zeroes.
+
+use super::super::{DescribeItem, Described, Home, Kind, MAX_PIECE, Malformed, Visit};
+use super::{LONGEST_ITEM, Region, RegionState};
+use crate::plain::Plain;
+
+/// Bytes of an item's number, in front of the item.
+const NUMBER: usize = 4;
+/// Bytes of a piece.
+const PIECE: usize = NUMBER + LONGEST_ITEM;
+const _: () = assert!(PIECE <= MAX_PIECE, "an item is a piece");
+
+impl<S: RegionState> Region<S> {
+    /// Visits the encodings of items that are not all zeroes.
+    fn each_written(&self, visit: &mut dyn FnMut(u32, &[u8])) {
+        let all = (0..S::LENGTH).zip(self.words.chunks_exact(Self::STRIDE));
+        for (number, words) in all.filter(|(_, words)| words.iter().any(|word| *word != 0)) {
+            let bytes = zerocopy::IntoBytes::as_bytes(words);
+            visit(number, bytes.get(..S::SIZE).unwrap_or_default());
+        }
+    }
+}
+
+impl<S: RegionState> Home for Region<S> {
+    fn kind(&self) -> Kind {
+        Kind::Singleton
+    }
+
+    #[inline]
+    fn begin(&mut self, _: Visit) {
+        self.log.clear();
+    }
+
+    #[inline]
+    fn commit(&mut self, _: bool) {
+        let Self { words, log } = self;
+        for (number, item) in log.written() {
+            Self::store(words, number, item);
+        }
+        log.clear();
+    }
+
+    #[inline]
+    fn rollback(&mut self) {
+        self.log.clear();
+    }
+
+    fn export(&mut self, _: u64, piece: &mut dyn FnMut(&[u8])) {
+        let mut bytes = [0; PIECE];
+        self.each_written(&mut |number, item| {
+            let whole = NUMBER + item.len();
+            number.put(&mut bytes);
+            if let Some(place) = bytes.get_mut(NUMBER..whole) {
+                place.copy_from_slice(item);
+            }
+            piece(bytes.get(..whole).unwrap_or_default());
+        });
+    }
+
+    fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
+        let (number, item) = piece.split_first_chunk::<NUMBER>().ok_or(Malformed)?;
+        let number = u32::from_le_bytes(*number);
+        let item = S::get(item).filter(|_| item.len() == S::SIZE).ok_or(Malformed)?;
+        if number >= S::LENGTH {
+            return Err(Malformed);
+        }
+        Self::store(self.words, number, &item);
+        Ok(())
+    }
+
+    fn entries(&self, _: u64) -> u64 {
+        S::LENGTH.into()
+    }
+}
+
+impl<S: RegionState> Described for Region<S> {
+    fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
+        self.each_written(&mut |number, bytes| {
+            let Some(value) = S::get(bytes) else { return };
+            item(&number.to_be_bytes(), &mut |to| {
+                to.open();
+                to.field("number");
+                to.number(number.into());
+                to.field("item");
+                value.describe(to);
+                to.close();
+            });
+        });
+    }
+
+    fn value_bytes(&self) -> Option<usize> {
+        Some(S::LENGTH as usize * (NUMBER + S::SIZE))
+    }
+}
