@@ -86,7 +86,7 @@ pub mod prelude {
     pub use cora_core::timeouts::Timeouts;
     pub use cora_core::timer::Tick;
     pub use cora_core::verdict::reasons::{self, *};
-    pub use cora_core::verdict::{Done, Drop, Pass, Reason, Redirect, Transmit, Verdict};
+    pub use cora_core::verdict::{Done, Drop, Pass, Reason, Redirect, Stop, Transmit, Verdict};
 }
 
 /// Makes a program of handlers, in the order in which a packet from inside meets them.

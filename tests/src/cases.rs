@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::ipfix::{Decoder, Values};
 use crate::process::run;
-use crate::workshop::{emulator, is_full, plan_of_host_alone, room, under};
+use crate::workshop::{emulator, is_full, plan_of_host_alone, room, root, under};
 use crate::{captures, tell};
 
 /// Upper bound on a run, which takes a second.
@@ -82,6 +82,7 @@ pub struct Case {
     outcomes: BTreeMap<String, u64>,
     has_records: bool,
     has_shards: bool,
+    has_moves: bool,
 }
 
 /// What a run leaves.
@@ -111,7 +112,15 @@ impl Case {
         let configured = configured.collect();
         traffic.write(&room.join("in.pcap"));
         let outcomes = traffic.outcomes;
-        Self { program, room, configured, outcomes, has_records: false, has_shards: true }
+        Self {
+            program,
+            room,
+            configured,
+            outcomes,
+            has_records: false,
+            has_shards: true,
+            has_moves: true,
+        }
     }
 
     /// The program has a recorded state.
@@ -124,6 +133,12 @@ impl Case {
     #[must_use]
     pub fn on_one_shard(self) -> Self {
         Self { has_shards: false, ..self }
+    }
+
+    /// No flow of the program ever moves, and it runs on one pair alone.
+    #[must_use]
+    pub fn at_one_side(self) -> Self {
+        Self { has_shards: false, has_moves: false, ..self }
     }
 
     /// Runs the program of this plan with these words, and returns the report, too.
@@ -201,6 +216,14 @@ impl Case {
         match emulator() {
             Ok(_) => nics.push("emulated"),
             Err(skipped) => tell(&skipped),
+        }
+        if !self.has_moves {
+            let split = root().join("tests/plans/plain-split.toml");
+            for nic in nics {
+                is_same("nic-only", &["--nic", nic]);
+                is_same(&split.to_string_lossy(), &["--nic", nic]);
+            }
+            return;
         }
         for nic in nics {
             is_same("split", &["--nic", nic]);

@@ -265,3 +265,31 @@ fn shelves_move_with_all_that_stands_on_them() {
     assert_eq!(kinds.len(), 4, "each kind of answer: {kinds:?}");
     assert_eq!(left.state["states"]["Node"].as_array().map(Vec::len), Some(12), "shelves");
 }
+
+/// Items of regions are where they are, and messages go there.
+#[test]
+fn regions_are_the_same_wherever_they_are() {
+    let mut traffic = Traffic::default();
+    let mut draw = Draw(23);
+    let of = |bytes: &[u8]| [&(bytes.len() as u16).to_le_bytes()[..], bytes].concat();
+    for number in 0..6_000 {
+        // Some names are of full buckets, so that items go.
+        let name = format!("name:{}", draw.below(700));
+        let kind = draw.below(2) as u8;
+        let value = if kind == 1 { of(format!("value {number}").as_bytes()) } else { Vec::new() };
+        let whole = [&[kind][..], &of(name.as_bytes()), &value].concat();
+        let from = asker(&mut draw);
+        match number % 50 {
+            7 => traffic.add(udp(from, node(), &whole[..whole.len() - 1]), "malformed"),
+            27 => traffic.add(udp(from, node(), &[2, 0, 0]), "malformed"),
+            37 => traffic.add(tcp(from, node(), &cora::prelude::TcpSegment::default()), "pass"),
+            _ => traffic.add(udp(from, node(), &whole), "done"),
+        }
+    }
+    let left = Case::new("mica", &[], traffic).at_one_side().holds();
+    assert_eq!(left.frames.len() as u64, left.outcomes["done"], "an answer for each question");
+    let kinds: std::collections::BTreeSet<u8> = left.frames.iter().map(|it| it[42]).collect();
+    assert_eq!(kinds.len(), 3, "each kind of answer: {kinds:?}");
+    let items = left.state["states"]["Item"].as_array().map(Vec::len);
+    assert!(items > Some(300), "{items:?} items");
+}

@@ -1,4 +1,4 @@
-//! Faults of a message: its type, its arguments, its key.
+//! Faults of a message, its type, its arguments, its key; and of a region.
 
 use super::catalogue::catalogue;
 
@@ -32,5 +32,12 @@ catalogue! {
                 without a message.",
         cure: "Write `envelope: &Envelope`, once, in a handler.",
         example: "#[flow_handler]\nfn count(ask: Ask, envelope: &mut Envelope) -> Verdict { Done }",
+    }
+    REGION_ARGUMENT = 99 {
+        title: "a state with `region` whose arguments don't fit",
+        cause: "A region is a number of items that stay at one side for good, and are found by their numbers. The memory for all \
+                of them is reserved before the first packet.",
+        cure: "Write `#[state(region, length = 65_536)]`: 1 to 2^30 items, of at most 2,040 bytes each and 4 GiB in all.",
+        example: "#[state(region, key = u64, length = 65_536)]\nstruct Node { keys: [u64; 15], next: [u32; 16] }",
     }
 }

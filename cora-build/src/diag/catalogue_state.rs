@@ -398,11 +398,4 @@ catalogue! {
                1 GiB), flows that may have objects, and how long a flow's objects stay unused.",
         example: "#[state(objects, key = u64, bytes = \"32 MiB\", capacity = 1_000, idle = \"1h\")]\nstruct Node { next: Id<Node> }",
     }
-    REGION_ARGUMENT = 99 {
-        title: "a state with `region` whose arguments don't fit",
-        cause: "A region is a number of items that stay at one side for good, and are found by their numbers. The memory for all \
-                of them is reserved before the first packet.",
-        cure: "Write `#[state(region, length = 65_536)]`: 1 to 2^30 items, of at most 2,040 bytes each and 4 GiB in all.",
-        example: "#[state(region, key = u64, length = 65_536)]\nstruct Node { keys: [u64; 15], next: [u32; 16] }",
-    }
 }

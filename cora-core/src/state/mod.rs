@@ -43,6 +43,8 @@ pub enum Kind {
     Keyed,
     /// One value.
     Singleton,
+    /// Items by number.
+    Region,
     /// One value per [bucket](crate::bucket).
     PerBucket,
     /// One replica per side; the value is their merge.

@@ -3,7 +3,7 @@
 //!
 //! Handlers are functions of the packet, its time, and the states. So a run on copies of the
 //! entries that a packet found is the run that it had, or would have. States that are not
-//! copied are named: merges that handlers read are empty here, and objects too.
+//! copied are named: merges that handlers read are empty here, and objects and regions too.
 
 use cora_core::app::{App, Traced};
 use cora_core::packet::{Packet, Port, ROOM, Roomy};
@@ -230,10 +230,13 @@ impl<A: App> Rehearsal<A> {
         let app = self.engine.app();
         let mut empty = Vec::new();
         app.each_merged(&mut |number, _| empty.push(usize::from(number)));
-        let objects = |number: &usize| {
-            app.state(*number).kind() == Kind::Keyed && app.described(*number).layout().is_none()
+        let is_empty = |number: &usize| match app.state(*number).kind() {
+            Kind::Region => true,
+            // Objects.
+            Kind::Keyed => app.described(*number).layout().is_none(),
+            _ => false,
         };
-        empty.extend((0..A::STATES).filter(objects));
+        empty.extend((0..A::STATES).filter(is_empty));
         let named = |name: &str| steps.iter().any(|step| step.states.contains(&name));
         let names = empty.into_iter().filter_map(|number| A::PLACES.get(number));
         names.map(|(name, _)| *name).filter(|name| named(name)).collect()

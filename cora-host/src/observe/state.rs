@@ -64,7 +64,7 @@ impl Contents {
             let Some((name, _)) = A::PLACES.get(number) else { continue };
             let mut values: Vec<Value> = entries.into_values().collect();
             let value = match app.state(number).kind() {
-                Kind::Keyed => Value::Array(values),
+                Kind::Keyed | Kind::Region => Value::Array(values),
                 _ => values.pop().unwrap_or(Value::Null),
             };
             states.insert((*name).into(), value);
@@ -126,7 +126,7 @@ fn is_of<A: App>(app: &mut A, state: u16, piece: &[u8], shard: usize, deal: &Dea
         Kind::PerBucket => {
             home.bucket_of(piece).map_or(shard == 0, |bucket| deal.shard_of(bucket) == shard)
         }
-        Kind::Singleton | Kind::ReadMostly => shard == 0,
+        Kind::Singleton | Kind::Region | Kind::ReadMostly => shard == 0,
     }
 }
 

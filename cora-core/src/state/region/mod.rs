@@ -136,7 +136,7 @@ impl<S: RegionState> Region<S> {
 
 impl<S: RegionState> Stored for Region<S> {
     const NAME: &'static str = S::NAME;
-    const KIND: Kind = Kind::Singleton;
+    const KIND: Kind = Kind::Region;
     const BYTES: usize = bytes_for::<u64>(Self::WORDS) + Log::<S>::BYTES;
     type Home = Self;
 

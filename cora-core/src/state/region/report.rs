@@ -23,7 +23,7 @@ impl<S: RegionState> Region<S> {
 
 impl<S: RegionState> Home for Region<S> {
     fn kind(&self) -> Kind {
-        Kind::Singleton
+        Kind::Region
     }
 
     #[inline]
@@ -86,9 +86,5 @@ impl<S: RegionState> Described for Region<S> {
                 to.close();
             });
         });
-    }
-
-    fn value_bytes(&self) -> Option<usize> {
-        Some(S::LENGTH as usize * (NUMBER + S::SIZE))
     }
 }
