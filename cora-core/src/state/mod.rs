@@ -2,8 +2,8 @@
 //!
 //! Eight kinds, each with its own rule for the sides that may hold it (see the table in
 //! `ARCHITECTURE.md`): keyed by the flow key, keyed by a coarser key, [objects] of a flow,
-//! singleton, [region], per bucket, commutative, read-mostly. `#[state]` implements the traits of this
-//! module; a program names none of them.
+//! singleton, [region], per bucket, commutative, read-mostly. `#[state]` implements the traits of
+//! this module; a program names none of them.
 
 pub mod commutative;
 pub mod configured;

@@ -1,11 +1,11 @@
 //! # mica: a key-value store in two regions
 //!
 //! The layout is MICA's (Lim et al., NSDI 2014), as a cache that forgets: a name has a home bucket
-//! of seven items, and a tag of 16 bits tells them apart. Of a full bucket the oldest item goes. A
-//! bucket is a line of a cache, so most questions read that line and one item.
+//! of seven items, and a tag of 16 bits tells these apart. Of a full bucket the oldest item goes. A
+//! bucket is a line of a cache, so most questions read a line and an item.
 //!
-//! Try it:  `cargo cora run mica --messages udp:127.0.0.1:7000`, and send it datagrams as in its
-//! `README.md`.
+//! Try it:  `cargo cora run mica --messages udp:127.0.0.1:7000`, and send datagrams as the
+//! `README.md` says.
 //!
 //! Expect:  the whole program on the NIC, with both regions.
 #![cfg_attr(all(feature = "nic", target_os = "none"), no_std, no_main)]
@@ -34,14 +34,14 @@ enum Answer {
     Stored,
 }
 
-/// The tags of seven items, 0 where there is none, and the item that goes next.
+/// The tags of seven items, 0 where there is no item, and the place that goes next.
 #[state(region, length = BUCKETS)]
 struct Bucket {
     tags: [u16; WAYS as usize],
     next: u16,
 }
 
-/// An item. Those of a bucket stand side by side.
+/// An item. The items of a bucket stand side by side.
 #[state(region, length = BUCKETS * WAYS)]
 struct Item {
     name: Name,

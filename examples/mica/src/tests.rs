@@ -17,7 +17,7 @@ impl Store {
         Self { buckets: region(), items: region(), out: outbox() }
     }
 
-    /// What the store answers: a value, nothing, or that the value is stored.
+    /// The answer of the store: a value, nothing, or that the value is stored.
     fn ask(&mut self, ask: Ask) -> Option<Vec<u8>> {
         let mut frame = udp(([10, 0, 0, 1], 5_000), ([10, 77, 0, 2], 7_000), b"");
         let packet = Packet::new(&mut frame, Meta::default());

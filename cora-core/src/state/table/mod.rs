@@ -39,6 +39,7 @@
 //! takes a fifth fewer instructions; elsewhere each part is one function (`inline(never)`), to save
 //! code size in the NIC's program.
 
+mod announced;
 pub mod apart;
 pub(super) mod by_flow;
 mod codec;
@@ -73,17 +74,16 @@ pub use transfer::{Travelling, Which};
 use core::fmt;
 
 use super::{
-    Announced, DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory,
-    OutOfMemory, Stored, Visit,
+    DescribeItem, Described, EntryLayout, Home, Keyed, Kind, Malformed, Memory, OutOfMemory,
+    Stored, Visit,
 };
 use crate::bucket::Mark;
 use crate::key::{Address, Answer, EntryKey, FiveTuple, Key, PacketKey};
-use crate::packet::Packet;
 use crate::plain::Plain;
 use crate::trace::{Asked, asked};
 use crate::verdict::{Reason, Stop, reasons};
 use raw::{RawTable, Shape};
-use scope::{PacketScope, Scope};
+use scope::Scope;
 
 /// The kind of key that found an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,27 +185,6 @@ impl<S: Keyed> Table<S> {
     #[inline]
     pub fn enter_scope(&mut self, group: Option<<S::Scope as Scope<S::Key>>::Group>) {
         self.current = S::Scope::current(group);
-    }
-
-    /// Announces the key of packet `number` of a burst, as [`Announced::prefetch_index`] does with
-    /// one that the packet carries itself; for generated code.
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn prefetch_keyed(&mut self, number: u8, key: Option<&S::Key>) {
-        let stored = key.and_then(|key| S::Scope::stored(self.current, key));
-        self.raw.prefetch_index(number, stored.as_ref());
-    }
-
-    /// The second stage, as [`Announced::prefetch_entry`].
-    #[doc(hidden)]
-    #[inline(always)]
-    pub fn prefetch_keyed_entry(
-        &mut self,
-        number: u8,
-        key: impl FnOnce() -> Option<S::Key>,
-    ) -> bool {
-        let current = self.current;
-        self.raw.prefetch_entry(number, || S::Scope::stored(current, &key()?))
     }
 
     /// The entry with this key (or reply key).
@@ -364,20 +343,6 @@ pub trait KeyOf {
 impl<S: Keyed> KeyOf for Table<S> {
     type Group = <S::Scope as Scope<S::Key>>::Group;
     const CAPACITY: u32 = S::CAPACITY;
-}
-
-impl<S: Keyed<Key: PacketKey, Scope: PacketScope<S::Key>>> Announced for Table<S> {
-    #[inline(always)]
-    fn prefetch_index(&mut self, number: u8, packet: &Packet<'_>) {
-        self.raw.prefetch_index_by(number, |hasher, undirected| {
-            S::Scope::hash_of_packet(packet, hasher, undirected)
-        });
-    }
-
-    #[inline(always)]
-    fn prefetch_entry(&mut self, number: u8, packet: &Packet<'_>) -> bool {
-        self.raw.prefetch_entry(number, || S::Scope::of_packet(packet))
-    }
 }
 
 impl<S: Keyed> Home for Table<S> {
