@@ -61,14 +61,20 @@ impl Service {
 
     /// Waits for a datagram that begins so, and returns it; those before it are forgotten.
     fn hears(&mut self, start: &str) -> String {
+        self.hears_within(SOON, start)
+            .unwrap_or_else(|| panic!("no {start}: {:?}; {}", self.heard, self.log()))
+    }
+
+    /// The same; `None` if none comes within this time.
+    fn hears_within(&mut self, time: Duration, start: &str) -> Option<String> {
         let begun = Instant::now();
-        loop {
+        while begun.elapsed() < time {
             self.listen();
             if let Some(at) = self.heard.iter().position(|it| it.starts_with(start)) {
-                return self.heard.drain(..=at).next_back().unwrap();
+                return self.heard.drain(..=at).next_back();
             }
-            assert!(begun.elapsed() < SOON, "no {start}: {:?}; {}", self.heard, self.log());
         }
+        None
     }
 
     /// How often it is told within this time that the run's loop turns.
@@ -105,9 +111,13 @@ fn a_service_manager_hears_how_a_run_stands_from_its_begin_to_its_end() {
     let beats = service.beats(Duration::from_secs(2));
     assert!((3..=11).contains(&beats), "{beats} in 2 s");
 
-    // A half dies, and the next one works.
-    send(child(run, "__host").unwrap(), Signal::KILL);
-    service.hears("STATUS=the host half does not work");
+    // A half dies, and the next one works. On a busy machine that may be before anybody is told.
+    let is_told = (0..3).any(|_| {
+        send(child(run, "__host").unwrap(), Signal::KILL);
+        let away = "STATUS=the host half does not work";
+        service.hears_within(Duration::from_secs(3), away).is_some()
+    });
+    assert!(is_told, "{:?}; {}", service.heard, service.log());
     service.hears("STATUS=all halves work, version 1 is in force");
 
     // A configuration that is right, and one that is wrong.
