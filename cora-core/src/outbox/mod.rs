@@ -169,7 +169,7 @@ impl<M: Message> Outbox<M> {
         trace::sent(M::ID, Sending::Reply, added)
     }
 
-    /// Sends the message in a datagram: to a [`Peer`], such as one that asked
+    /// Sends the message in a datagram: to a [`Peer`](crate::message::Peer), such as one that asked
     /// earlier, or to an [`Endpoint`](crate::key::Endpoint), on the way of an answer to whoever
     /// asks.
     ///
