@@ -351,6 +351,17 @@ mod tests {
     }
 
     #[test]
+    fn values_are_made_one_by_one() {
+        let mut memory = leak(128);
+        let made = memory.take_made(5, core::cell::OnceCell::<u64>::new).unwrap();
+        assert!(made.iter().all(|cell| cell.get().is_none()));
+        assert_eq!(made[4].set(7), Ok(()));
+        assert_eq!(made[4].get(), Some(&7));
+        let more = memory.take_made(9, || 0_u64).unwrap_err();
+        assert_eq!(more, OutOfMemory { asked: 128, left: 0 });
+    }
+
+    #[test]
     fn a_value_of_zeroes_is_made_over_whatever_was_there() {
         let lines = std::vec![Line([7; 8]); 1 << 16].leak();
         let value: &mut [[u64; 3]; 100_000] = Memory::new(lines).take_zeroes().unwrap();
