@@ -162,6 +162,7 @@ fn graphs(page: &Page) -> BTreeSet<String> {
         "examples/chain",
         "examples/dns-guard",
         "examples/flow-monitor",
+        "examples/mica",
         "examples/replicated-kv",
         "tests/programs/health-lb",
         "tests/programs/parcels",
