@@ -81,7 +81,7 @@ fn check(
         state: name,
         kind: state.kind,
         place,
-        because: because(state.kind),
+        because: because(state),
         allowed,
         line,
     })
@@ -98,9 +98,10 @@ pub fn allowed(kind: Kind) -> &'static [Place] {
 }
 
 /// The reason that a kind allows no other place.
-fn because(kind: Kind) -> &'static str {
-    match kind {
+fn because(state: &StateNode) -> &'static str {
+    match state.kind {
         Kind::Keyed => "an entry has one owner at a time",
+        Kind::Singleton if state.region.is_some() => "its items are for messages of any flow",
         Kind::Singleton => "it has one value and no key to move it by",
         Kind::PerBucket => "flows move one by one, and its values are shared by a bucket's flows",
         Kind::Commutative => "each side updates its own replica, and reports merge them",

@@ -33,7 +33,7 @@ pub(super) fn run(
                         Some(stated) if stated.line > 0 => {
                             format!("line {} of the plan says so", stated.line)
                         }
-                        _ => by_kind(state.kind).to_owned(),
+                        _ => by_kind(state).to_owned(),
                     };
                     format!("{by}; {}", follows(graph, state, place, group))
                 }
@@ -54,9 +54,12 @@ fn dealt(state: &StateNode) -> &'static str {
 }
 
 /// The reason for a kind's default place.
-fn by_kind(kind: Kind) -> &'static str {
-    match kind {
+fn by_kind(state: &StateNode) -> &'static str {
+    match state.kind {
         Kind::Keyed => "every entry belongs to flows that have one owner at a time",
+        Kind::Singleton if state.region.is_some() => {
+            "its items are for messages of any flow, and the side that all can reach is the host"
+        }
         Kind::Singleton => "it is one value, and the side that all packets can reach is the host",
         Kind::PerBucket => {
             "flows of a bucket share its value, and the side that all of them can reach is the host"

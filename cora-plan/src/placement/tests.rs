@@ -1,7 +1,9 @@
 //! Every rule and every refusal.
 
 use super::*;
-use crate::graph::{Edge, HandlerNode, Keyed, Parameter, SourcePlace, StateNode, TimerNode};
+use crate::graph::{
+    Edge, HandlerNode, Keyed, Parameter, Region, SourcePlace, StateNode, TimerNode,
+};
 use crate::vocabulary::Replies;
 
 fn keyed(name: &str, key: &str, reply: bool) -> StateNode {
@@ -367,6 +369,20 @@ fn a_timer_runs_at_hosts_of_any_number_of_shards() {
     assert!(why.contains("the NIC core of each shard would run it"), "{why}");
     graph.states.push(plain("Ports", Kind::Singleton));
     assert_eq!(decide(&graph, "").one_shard.into_keys().collect::<Vec<_>>(), ["Ports"]);
+}
+
+#[test]
+fn a_region_is_at_the_host_for_messages_of_any_flow() {
+    let mut graph = program([plain("Node", Kind::Singleton)]);
+    graph.states[0].region = Some(Region { length: 16 });
+    let placement = decide(&graph, "");
+    assert_eq!(placement.places["Node"], Place::Host);
+    let why = &placement.reasons["Node"];
+    assert!(why.starts_with("its items are for messages of any flow, and the side"), "{why}");
+    assert!(placement.one_shard["Node"].starts_with("its items are for messages of every flow"));
+    let refused = refusals(&graph, "[plan.places]\nNode = \"replica\"");
+    assert!(refused[0].contains("its items are for messages of any flow"), "{refused:?}");
+    assert_eq!(decide(&graph, "[plan]\nuse = \"nic-only\"").places["Node"], Place::Nic);
 }
 
 #[test]

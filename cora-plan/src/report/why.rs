@@ -17,7 +17,7 @@ pub fn state(report: &Report<'_>, node: &StateNode) -> String {
     let first = match report.statement.places.get(&node.name) {
         Some(stated) if stated.line == 0 => "it was pinned for this plan".to_owned(),
         Some(stated) => format!("line {} of the plan's file says so", stated.line),
-        None => chosen(node.kind, place).to_owned(),
+        None => chosen(node, place).to_owned(),
     };
     format!("{first}; {}", follows(report.graph, allocation, node, place))
 }
@@ -60,12 +60,15 @@ fn there(graph: &Graph, node: &StateNode) -> String {
 }
 
 /// The reason for a place that is not stated.
-fn chosen(kind: Kind, place: Place) -> &'static str {
-    match (kind, place) {
+fn chosen(node: &StateNode, place: Place) -> &'static str {
+    match (node.kind, place) {
         (Kind::Keyed, Place::Travels) => {
             "every entry belongs to flows that have one owner at a time"
         }
         (Kind::Keyed, _) => "the search found no better plan that lets it travel",
+        (Kind::Singleton, _) if node.region.is_some() => {
+            "its items are for messages of any flow, and the side that all can reach is the host"
+        }
         (Kind::Singleton, _) => {
             "it is one value, and the side that all packets can reach is the host"
         }
