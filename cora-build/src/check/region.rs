@@ -1,7 +1,7 @@
 //! The arguments of `#[state(region, …)]`.
 
-use super::number::{self, NumberError};
-use super::value::wrong_value;
+use super::number::NumberError;
+use super::value::count;
 use crate::diag::{Diagnostics, Place, codes};
 use crate::syntax::Capacity;
 use crate::syntax::arguments::{Argument, Name};
@@ -33,27 +33,8 @@ pub(super) fn length(shape: &StateShape, diagnostics: &mut Diagnostics) -> Capac
             .help("add `length = 10_000`, or as many as there are");
     }
     length
-        .and_then(|given| number_of(given, diagnostics))
+        .and_then(|given| count(given, in_range, diagnostics))
         .unwrap_or(Capacity { number: 1, named: None })
-}
-
-fn number_of(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Capacity> {
-    let written = argument.value.clone().unwrap_or_default();
-    let literal = syn::parse2::<syn::Lit>(written.clone()).ok();
-    let expression = syn::parse2::<syn::Expr>(written).ok();
-    let expression =
-        expression.filter(|_| literal.is_none_or(|literal| matches!(literal, syn::Lit::Int(_))));
-    let Some(expression) = expression else {
-        let help = "write `length = 10_000`, as a whole number without quotes".to_owned();
-        wrong_value(argument, "a number", help, diagnostics);
-        return None;
-    };
-    let found = number::evaluate(&expression, &mut |_| Err(NumberError::Named));
-    if found == Err(NumberError::Named) {
-        return Some(Capacity { number: 1, named: Some(expression) });
-    }
-    let number = in_range(found, argument.place(), diagnostics)?;
-    Some(Capacity { number, named: None })
 }
 
 /// A length, if it is a number in range.

@@ -23,15 +23,25 @@ pub(super) fn wrong_value(
 
 /// `capacity`, if it is in range.
 pub(super) fn entries(argument: &Argument, diagnostics: &mut Diagnostics) -> Option<Capacity> {
+    count(argument, in_range, diagnostics)
+}
+
+/// A number of things, if it is in this range, or names a constant.
+pub(super) fn count(
+    argument: &Argument,
+    in_range: fn(Result<u64, NumberError>, Place, &mut Diagnostics) -> Option<u32>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Capacity> {
     let written = argument.value.clone().unwrap_or_default();
-    let expression = syn::parse2::<syn::Expr>(written.clone()).ok();
-    let literal = syn::parse2::<syn::Lit>(written).ok();
-    if expression.is_none() || literal.is_some_and(|literal| !matches!(literal, syn::Lit::Int(_))) {
-        let help = "write `capacity = 10_000`, as a whole number without quotes".to_owned();
+    let literal = syn::parse2::<syn::Lit>(written.clone()).ok();
+    let expression = syn::parse2::<syn::Expr>(written).ok();
+    let is_text = literal.is_some_and(|literal| !matches!(literal, syn::Lit::Int(_)));
+    let Some(expression) = expression.filter(|_| !is_text) else {
+        let name = argument.name.text();
+        let help = format!("write `{name} = 10_000`, as a whole number without quotes");
         wrong_value(argument, "a number", help, diagnostics);
         return None;
-    }
-    let expression = expression?;
+    };
     let found = number::evaluate(&expression, &mut |_| Err(NumberError::Named));
     if found == Err(NumberError::Named) {
         return Some(Capacity { number: 1, named: Some(expression) });

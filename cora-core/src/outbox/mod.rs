@@ -362,34 +362,35 @@ mod tests {
         assert!(frames(&out).iter().all(|(port, _)| *port == 0x7f));
     }
 
+    #[derive(Clone, Copy)]
+    struct Word(u64);
+    impl crate::plain::Plain for Word {
+        const SIZE: usize = 8;
+        fn put(&self, out: &mut [u8]) {
+            self.0.put(out);
+        }
+        fn get(bytes: &[u8]) -> Option<Self> {
+            u64::get(bytes).map(Self)
+        }
+        fn describe(&self, to: &mut dyn crate::plain::Describe) {
+            self.0.describe(to);
+        }
+    }
+    impl Message for Word {
+        const NAME: &'static str = "Word";
+        type Key = u64;
+        const KEYED: bool = true;
+        fn key(&self) -> u64 {
+            self.0
+        }
+        fn of_datagram(datagram: &[u8]) -> Result<Self, Reason> {
+            message::read_short(datagram)
+        }
+    }
+    impl Taken for Word {}
+
     #[test]
     fn a_delayed_message_begins_a_row() {
-        #[derive(Clone, Copy)]
-        struct Word(u64);
-        impl crate::plain::Plain for Word {
-            const SIZE: usize = 8;
-            fn put(&self, out: &mut [u8]) {
-                self.0.put(out);
-            }
-            fn get(bytes: &[u8]) -> Option<Self> {
-                u64::get(bytes).map(Self)
-            }
-            fn describe(&self, to: &mut dyn crate::plain::Describe) {
-                self.0.describe(to);
-            }
-        }
-        impl Message for Word {
-            const NAME: &'static str = "Word";
-            type Key = u64;
-            const KEYED: bool = true;
-            fn key(&self) -> u64 {
-                self.0
-            }
-            fn of_datagram(datagram: &[u8]) -> Result<Self, Reason> {
-                message::read_short(datagram)
-            }
-        }
-        impl Taken for Word {}
         let bytes = Outbox::BYTES_WITH_MESSAGES;
         let mut out = Outbox::create_with_messages(&mut memory_for_tests(bytes)).unwrap();
         let mut hops = 0;
@@ -419,35 +420,12 @@ mod tests {
         assert_eq!(message::delay_of(&now), 0);
     }
 
-    /// A line of text, in its own words.
-    #[derive(Clone, Copy)]
-    struct Said(u64);
-    impl crate::plain::Plain for Said {
-        const SIZE: usize = 8;
-        fn put(&self, out: &mut [u8]) {
-            self.0.put(out);
-        }
-        fn get(bytes: &[u8]) -> Option<Self> {
-            u64::get(bytes).map(Self)
-        }
-        fn describe(&self, to: &mut dyn crate::plain::Describe) {
-            self.0.describe(to);
-        }
-    }
-    impl Message for Said {
-        const NAME: &'static str = "Said";
-        type Key = u64;
-        const KEYED: bool = true;
-        fn key(&self) -> u64 {
-            self.0
-        }
-    }
-    impl Compose for Said {
+    impl Compose for Word {
         fn compose(&self, out: &mut Text<'_, '_>) {
             out.put(b"it is ").number(self.0);
         }
     }
-    impl Wired for Said {
+    impl Wired for Word {
         fn write(&self, out: &mut ShortWriter<'_>) {
             self.compose(&mut Text::new(out));
         }
@@ -459,14 +437,14 @@ mod tests {
         let mut out = Outbox::create_with_messages(&mut memory_for_tests(bytes)).unwrap();
         let write = |out: &mut Text<'_, '_>| _ = out.put(b"it is ").number(42);
         out.begin(&Envelope::NOBODY);
-        assert_eq!(out.messages::<Said>().reply_with(write), Err(message::NobodyAsked));
+        assert_eq!(out.messages::<Word>().reply_with(write), Err(message::NobodyAsked));
         let mut question = message::question(true, false);
         let meta = Meta { port: Port(3), ..Meta::default() };
         out.begin(&Envelope::of(&Packet::new(&mut question, meta)));
-        out.messages::<Said>().reply(Said(42)).unwrap();
-        out.messages::<Said>().reply_with(write).unwrap();
+        out.messages::<Word>().reply(Word(42)).unwrap();
+        out.messages::<Word>().reply_with(write).unwrap();
         let long = |out: &mut Text<'_, '_>| _ = out.put(&vec![0; MAX_FRAME]);
-        assert_eq!(out.messages::<Said>().reply_with(long), Err(TooLong));
+        assert_eq!(out.messages::<Word>().reply_with(long), Err(TooLong));
         let sent = frames(&out);
         assert_eq!((sent.len(), sent[0].0), (2, 3));
         assert_eq!(sent[0], sent[1]);
