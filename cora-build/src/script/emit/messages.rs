@@ -158,69 +158,53 @@ fn is_within(state: &StateNode) -> bool {
 /// The prefetch stages of datagrams. A message that is sent is handled alone.
 pub(super) fn prefetch(out: &mut Lines, graph: &Graph) -> fmt::Result {
     let wired = graph.takers().enumerate().filter(|(_, (_, message))| message.wire.is_some());
-    let looked_up: Vec<(usize, usize)> = wired
-        .flat_map(|(number, (handler, message))| {
-            let own = tables(graph, handler).filter(|(_, state)| {
-                let key = state.keyed.as_ref().map(|keyed| &keyed.key);
-                state.objects.is_none() && !is_within(state) && key == message.key.as_ref()
-            });
-            own.map(move |(state, _)| (number, state)).collect::<Vec<_>>()
-        })
-        .collect();
+    let looked_up = wired.map(|(number, (handler, message))| {
+        let own = tables(graph, handler).filter(|(_, state)| {
+            let key = state.keyed.as_ref().map(|keyed| &keyed.key);
+            state.objects.is_none() && !is_within(state) && key == message.key.as_ref()
+        });
+        (number, own.map(|(state, _)| state).collect())
+    });
+    let looked_up: Vec<(usize, Vec<usize>)> =
+        looked_up.filter(|(_, states): &(_, Vec<usize>)| !states.is_empty()).collect();
     if looked_up.is_empty() {
         return out.line("impl Prefetch for Program {}");
     }
     let packet = "number: u8, packet: &Packet<'_>";
     out.block("impl Prefetch for Program", |out| {
-        stage(
-            out,
-            &format!("fn prefetch_index(&mut self, {packet})"),
-            "{}",
-            |out, number| {
-                out.line(format_args!("let key = {MESSAGE}::key_of::<M{number}>(packet);"))?;
-                of(&looked_up, number).try_for_each(|state| {
-                    out.line(format_args!("self.s{state}.prefetch_keyed(number, key.as_ref());"))
-                })
-            },
-            &looked_up,
-        )?;
+        let head = format!("fn prefetch_index(&mut self, {packet})");
+        stage(out, &head, "{}", &looked_up, |out, number, states| {
+            out.line(format_args!("let key = {MESSAGE}::key_of::<M{number}>(packet);"))?;
+            states.iter().try_for_each(|state| {
+                out.line(format_args!("self.s{state}.prefetch_keyed(number, key.as_ref());"))
+            })
+        })?;
         out.text.push('\n');
         let head = format!("fn prefetch_entry(&mut self, {packet}) -> bool");
-        stage(
-            out,
-            &head,
-            "true",
-            |out, number| {
-                out.line(format_args!("let key = || {MESSAGE}::key_of::<M{number}>(packet);"))?;
-                let all = of(&looked_up, number)
-                    .map(|state| format!("self.s{state}.prefetch_keyed_entry(number, key)"));
-                out.line(all.collect::<Vec<_>>().join(" & "))
-            },
-            &looked_up,
-        )
+        stage(out, &head, "true", &looked_up, |out, number, states| {
+            out.line(format_args!("let key = || {MESSAGE}::key_of::<M{number}>(packet);"))?;
+            let all = states
+                .iter()
+                .map(|state| format!("self.s{state}.prefetch_keyed_entry(number, key)"));
+            out.line(all.collect::<Vec<_>>().join(" & "))
+        })
     })
 }
 
-/// The tables that the handler of the message with this number looks up by its key.
-fn of(looked_up: &[(usize, usize)], number: usize) -> impl Iterator<Item = usize> {
-    looked_up.iter().filter(move |it| it.0 == number).map(|it| it.1)
-}
-
-/// A stage of prefetching, with a body for each message that looks up a table.
+/// A stage of prefetching, with a body for each message and the tables that its handler looks up by
+/// its key.
 fn stage(
     out: &mut Lines,
     head: &str,
     otherwise: &str,
-    body: impl Fn(&mut Lines, usize) -> fmt::Result,
-    looked_up: &[(usize, usize)],
+    looked_up: &[(usize, Vec<usize>)],
+    body: impl Fn(&mut Lines, usize, &[usize]) -> fmt::Result,
 ) -> fmt::Result {
-    let mut numbers: Vec<usize> = looked_up.iter().map(|it| it.0).collect();
-    numbers.dedup();
     out.line("#[inline(always)]")?;
     out.block(head, |out| {
         out.block("match Self::message(packet)", |out| {
-            for number in numbers {
-                out.block(format_args!("Some({number}) =>"), |out| body(out, number))?;
+            for (number, states) in looked_up {
+                out.block(format_args!("Some({number}) =>"), |out| body(out, *number, states))?;
             }
             out.line(format_args!("_ => {otherwise},"))
         })

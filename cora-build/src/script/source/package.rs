@@ -23,10 +23,14 @@ pub(crate) fn read(directory: &Path) -> Result<(String, Cfg), String> {
     Ok((name.to_owned(), Cfg::of_this_machine(&features)))
 }
 
+/// The manifest in `directory`, if it can be read.
+fn manifest(directory: &Path) -> Option<toml::Table> {
+    std::fs::read_to_string(directory.join("Cargo.toml")).ok()?.parse().ok()
+}
+
 /// Whether the package in `directory` can have a NIC half: its manifest has the feature `nic`.
 pub(super) fn has_nic(directory: &Path) -> bool {
-    let text = std::fs::read_to_string(directory.join("Cargo.toml")).unwrap_or_default();
-    let features = text.parse::<toml::Table>().ok().and_then(|manifest| {
+    let features = manifest(directory).and_then(|manifest| {
         manifest.get("features").and_then(toml::Value::as_table).map(|it| it.contains_key("nic"))
     });
     features.unwrap_or_default()
@@ -35,8 +39,7 @@ pub(super) fn has_nic(directory: &Path) -> bool {
 /// Whether the program of the package in `directory` shares a process with others: its manifest has
 /// `share-process = true` in `[package.metadata.cora]`.
 pub(super) fn shares_process(directory: &Path) -> bool {
-    let text = std::fs::read_to_string(directory.join("Cargo.toml")).unwrap_or_default();
-    let says = text.parse::<toml::Table>().ok().and_then(|manifest| {
+    let says = manifest(directory).and_then(|manifest| {
         manifest.get("package")?.get("metadata")?.get("cora")?.get("share-process")?.as_bool()
     });
     says.unwrap_or_default()
@@ -44,8 +47,7 @@ pub(super) fn shares_process(directory: &Path) -> bool {
 
 /// Name and root of the library of the package in `directory`.
 pub(super) fn library(directory: &Path) -> Option<(String, PathBuf)> {
-    let text = std::fs::read_to_string(directory.join("Cargo.toml")).ok()?;
-    let manifest: toml::Table = text.parse().ok()?;
+    let manifest = manifest(directory)?;
     let stated = |key: &str| manifest.get("lib")?.get(key)?.as_str();
     let root = directory.join(stated("path").unwrap_or("src/lib.rs"));
     let package = || manifest.get("package")?.get("name")?.as_str();

@@ -69,10 +69,6 @@ impl<S: RegionState> Region<S> {
         words
     };
 
-    fn new(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self { words: memory.take_u64(Self::WORDS)?, log: Log::create(memory)? })
-    }
-
     /// Number of items.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a region has an item, at least")]
@@ -141,7 +137,7 @@ impl<S: RegionState> Stored for Region<S> {
     type Home = Self;
 
     fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Self::new(memory)
+        Ok(Self { words: memory.take_u64(Self::WORDS)?, log: Log::create(memory)? })
     }
 
     #[inline]

@@ -26,10 +26,9 @@ impl<S: RegionState> Home for Region<S> {
         Kind::Region
     }
 
+    /// The log is empty: each run before was committed or rolled back.
     #[inline]
-    fn begin(&mut self, _: Visit) {
-        self.log.clear();
-    }
+    fn begin(&mut self, _: Visit) {}
 
     #[inline]
     fn commit(&mut self, _: bool) {

@@ -88,6 +88,8 @@ struct Function {
 enum Callee {
     Free(String),
     Of(String, String),
+    /// A method of `self`: of its type, or else of any.
+    Own(String, String),
     Method(String),
 }
 
@@ -110,13 +112,17 @@ impl Functions {
     }
 
     fn called(&self, at: Span, callee: &Callee) -> Vec<(Span, usize, bool)> {
+        let has = |owner: &String, name: &String| {
+            self.all.iter().any(|it| it.owner.as_ref() == Some(owner) && it.name == *name)
+        };
         let (owner, name, by_name) = match callee {
             Callee::Free(name) => (None, name, false),
             Callee::Of(owner, name) if self.open.contains(owner) => (None, name, true),
             Callee::Of(owner, name) => {
                 (Some(self.aliases.get(owner).unwrap_or(owner)), name, false)
             }
-            Callee::Method(name) => (None, name, true),
+            Callee::Own(owner, name) if has(owner, name) => (Some(owner), name, false),
+            Callee::Own(_, name) | Callee::Method(name) => (None, name, true),
         };
         let is_it = |it: &Function| {
             let of = if by_name { it.owner.is_some() } else { it.owner.as_ref() == owner };
@@ -278,10 +284,10 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         let is_self = matches!(&*call.receiver, Expr::Path(path) if path.path.is_ident("self"));
         let name = call.method.to_string();
-        let own = is_self.then(|| self.owner.clone()).flatten().filter(|owner| {
-            self.all.all.iter().any(|it| it.owner.as_ref() == Some(owner) && it.name == name)
-        });
-        let callee = own.map_or(Callee::Method(name.clone()), |owner| Callee::Of(owner, name));
+        let callee = match self.owner.clone().filter(|_| is_self) {
+            Some(owner) => Callee::Own(owner, name),
+            None => Callee::Method(name),
+        };
         self.calls(call.method.span(), callee);
         visit::visit_expr_method_call(self, call);
     }
