@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use cora_core::app::App;
+use cora_runtime::node::{Inherited, NicFiles};
 
 use crate::Program;
 use crate::attach::rooms;
@@ -64,7 +65,13 @@ enum Command {
         fd: i32,
         /// Its bytes.
         length: usize,
+        /// File descriptor of the items that it may read.
+        #[arg(requires = "items_length")]
+        items: Option<i32>,
+        /// Their bytes.
+        items_length: Option<usize>,
         /// The process that started it: it ends with that one.
+        #[arg(long)]
         parent: Option<u32>,
     },
     /// Hold the connection to an agent in the place of the NIC half: started by `run`.
@@ -190,10 +197,16 @@ fn obey<A: App + Send>(
         Command::Stub(arguments) => {
             stub::<A>(&arguments).map_or_else(|error| fail(&error.to_string()), ExitCode::from)
         }
-        Command::Confined { fd, length } => status_of((program.native_nic)(fd, length)),
+        Command::Confined { fd, length } => status_of((program.native_nic)(NicFiles {
+            regions: Inherited { fd, length },
+            items: None,
+        })),
         Command::Rooms { page, socket } => rooms::serve(program, page, socket)
             .map_or_else(|error| fail(&error.to_string()), |()| ExitCode::SUCCESS),
-        Command::Nic { fd, length, parent } => native_nic(program, fd, length, parent),
+        Command::Nic { fd, length, items, items_length, parent } => {
+            let items = items.zip(items_length).map(|(fd, length)| Inherited { fd, length });
+            native_nic(program, NicFiles { regions: Inherited { fd, length }, items }, parent)
+        }
         Command::Layout => entry_layout::<A>()
             .map_or_else(|error| fail(&error.to_string()), |layout| print(&layout)),
         Command::Build => print(&own_build::<A>()),
@@ -218,7 +231,7 @@ const fn part_of(command: &Command) -> Part {
     }
 }
 
-fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) -> ExitCode {
+fn native_nic(program: &Program, files: NicFiles, parent: Option<u32>) -> ExitCode {
     if let Some(error) = parent.and_then(|parent| child::stay_with(parent).err()) {
         return fail(&error.to_string());
     }
@@ -230,7 +243,7 @@ fn native_nic(program: &Program, fd: i32, length: usize, parent: Option<u32>) ->
         );
         log::flush();
     }
-    status_of((program.native_nic)(fd, length))
+    status_of((program.native_nic)(files))
 }
 
 /// A parent sees only the low byte of an exit code.

@@ -99,15 +99,15 @@ pub mod parts {
     pub use crate::tenants::Agent;
 }
 
-pub use cora_runtime::node::Order;
+pub use cora_runtime::node::{Inherited, NicFiles, Order};
 
 /// A program, as passed by `cora::app!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// The NIC half for BlueField's Arm cores, an ELF executable; built with `--features nic`.
     pub nic_image: Option<&'static [u8]>,
-    /// The NIC half for this machine: serves the region in the first `length` bytes of a file.
-    pub native_nic: fn(fd: i32, length: usize) -> i32,
+    /// The NIC half for this machine: serves the regions of a file.
+    pub native_nic: fn(files: NicFiles) -> i32,
     /// The same for many NIC halves in one process, as it is told; `None` unless the build has
     /// checked that the program may share one.
     pub native_halves: Option<fn(next: &mut dyn FnMut() -> Order)>,

@@ -29,6 +29,7 @@ use serde::Serialize;
 
 use crate::ThreadTime;
 use crate::cores::Cores;
+use crate::in_memory::states_of_nic;
 use crate::traffic::Traffic;
 
 /// What a half did in a pass.
@@ -176,7 +177,7 @@ fn nic<A: App>(
     supply: Supply,
     configurations: &[(String, PathBuf)],
 ) -> Result<NicHalf<A>, RunError> {
-    let mut app = supply.app::<A>(NicHalf::bytes)?;
+    let mut app = states_of_nic::<A>(supply)?;
     configure(&mut app, configurations)?;
     let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
     NicHalf::create(app, &mut memory).map_err(RunError::Memory)

@@ -20,6 +20,7 @@ use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
 use cora_runtime::nic_half::NicHalf;
 
+use crate::in_memory::states_of_nic;
 use crate::traffic::{Traffic, reading};
 
 /// The half that is counted.
@@ -62,7 +63,7 @@ pub(crate) fn count<A: App>(request: &Request<'_>) -> Result<(), RunError> {
             pass(&traffic, request.burst, |burst| Ok(host.burst(burst, &mut out)?))
         }
         Counted::Nic => {
-            let mut app = supply.app::<A>(NicHalf::bytes)?;
+            let mut app = states_of_nic::<A>(supply)?;
             configure(&mut app, request.configurations)?;
             let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
             let mut nic = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;

@@ -39,10 +39,10 @@ pub(crate) fn run<A: App>(
     configurations: &[(String, PathBuf)],
     warm: usize,
 ) -> Result<String, RunError> {
-    let region = in_memory::region::<A>(supply)?;
+    let between = in_memory::between::<A>(supply)?;
     let ways = on_a_core_each(
-        |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told),
-        |told| Nic::<A> { end: in_memory::nic(&region, supply, traffic, told)? }.run(warm),
+        |told| serve(in_memory::worker::<A>(&between, supply, configurations)?, told),
+        |told| Nic::<A> { end: in_memory::nic(&between, supply, traffic, told)? }.run(warm),
     )?;
     Ok(json!({ "punted": summary(ways.punted), "passed_on": summary(ways.passed_on) }).to_string())
 }

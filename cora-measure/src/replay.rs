@@ -18,6 +18,7 @@ use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::message::Stamp;
 use cora_runtime::nic_half::NicHalf;
 
+use crate::in_memory::states_of_nic;
 use crate::migration::{self, Which};
 use crate::traffic::{Traffic, reading};
 use crate::{ThreadTime, adaptation, dealt, punt, throughput};
@@ -74,7 +75,7 @@ pub(crate) fn replay<A: App + Send>(
             })
         }
         Half::Nic => {
-            let mut app = supply.app::<A>(NicHalf::bytes)?;
+            let mut app = states_of_nic::<A>(supply)?;
             configure(&mut app, configurations)?;
             let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
             let mut nic = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;

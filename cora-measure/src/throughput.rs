@@ -67,13 +67,13 @@ pub(crate) fn run<A: App>(
     configurations: &[(String, PathBuf)],
     warm: usize,
 ) -> Result<(), RunError> {
-    let region = in_memory::region::<A>(supply)?;
+    let between = in_memory::between::<A>(supply)?;
     // No packets come: the host may sleep.
     let resting = Apart::new(AtomicBool::new(false));
     on_a_core_each(
-        |told| serve(in_memory::worker::<A>(&region, supply, configurations)?, told, &resting.0),
+        |told| serve(in_memory::worker::<A>(&between, supply, configurations)?, told, &resting.0),
         |told| {
-            let nic = Nic::<A> { end: in_memory::nic(&region, supply, traffic, told)? };
+            let nic = Nic::<A> { end: in_memory::nic(&between, supply, traffic, told)? };
             passes(nic, warm, &resting.0)
         },
     )

@@ -26,6 +26,7 @@ mod serve;
 mod start;
 mod sys;
 
+pub use cora_runtime::node::{Inherited, NicFiles};
 #[cfg(not(target_os = "none"))]
 pub use seat::{Over, Seat, TURN_BYTES};
 pub use serve::{EXIT_LINK, EXIT_MEMORY, EXIT_REFUSED, serve};

@@ -52,7 +52,7 @@ impl<A: App> Seat<A> {
         let mut begun = Self { half: None, server: None, words, memory: [None; 2] };
         let region = attach::<A>(words).ok()?;
         let memory = &mut begun.memory;
-        let made = make_half_of::<A>(&region, &mut |bytes, _| {
+        let made = make_half_of::<A>(&region, None, &mut |bytes, _| {
             let lines = sys::map_private(bytes, false);
             let lines = lines.ok_or(OutOfMemory { asked: bytes, left: 0 })?;
             let mapped = (lines.as_ptr().addr(), lines.len() * Line::BYTES);

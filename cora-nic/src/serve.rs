@@ -4,12 +4,12 @@ use core::sync::atomic::AtomicU64;
 
 use cora_core::app::App;
 use cora_core::sentence::Sentence;
-use cora_core::state::{Line, Memory, OutOfMemory};
+use cora_core::state::{Line, Memory, OutOfMemory, RegionMemory};
 use cora_runtime::exec::burst::BURST_BYTES;
 pub use cora_runtime::link::region::exit::{EXIT_LINK, EXIT_MEMORY, EXIT_REFUSED};
 use cora_runtime::link::region::{Identity, Idle, NicStatus, Region, generation, refuse};
 use cora_runtime::nic_half::NicHalf;
-use cora_runtime::node::{Clock, Egress as _, NicLoop, NodeError};
+use cora_runtime::node::{Clock, Egress as _, Inherited, NicFiles, NicLoop, NodeError};
 
 use crate::link::RegionEnds;
 use crate::sys;
@@ -18,11 +18,13 @@ use crate::sys;
 const CODE_LINK: u32 = 64;
 const CODE_MEMORY: u32 = 65;
 
-/// Serves the region in the first `length` bytes of the file `fd` until the host ends the run;
-/// gives the exit status of the process. Errors go to standard error and into the region.
+/// Serves the regions of these files until the host ends the run; gives the exit status of the
+/// process. Errors go to standard error and into the region.
 #[must_use]
-pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
+pub fn serve<A: App>(files: NicFiles) -> i32 {
+    let NicFiles { regions: Inherited { fd, length }, items } = files;
     let Some(words) = map(fd, length, true) else { return EXIT_REFUSED };
+    let items = items.and_then(|Inherited { fd, length }| sys::map_to_read(fd, length));
     let mut made = None;
     // A new region does not change these.
     let (mut rounds, mut host_away) = (NicLoop::new(), 0);
@@ -32,7 +34,7 @@ pub fn serve<A: App>(fd: i32, length: usize) -> i32 {
             Err(status) => return status,
         };
         // Borrowed where it was made: the half is large, and moved about field by field.
-        let half = match made.get_or_insert_with(|| make_half::<A>(&region)) {
+        let half = match made.get_or_insert_with(|| make_half::<A>(&region, items)) {
             Ok(half) => half,
             Err(error) => return no_memory(&region, error),
         };
@@ -108,8 +110,11 @@ fn say(at: &str, what: &Sentence) {
 
 #[cold]
 #[inline(never)]
-fn make_half<A: App>(region: &Region) -> Result<NicHalf<A>, OutOfMemory> {
-    make_half_of(region, &mut |bytes, resident| {
+fn make_half<A: App>(
+    region: &Region,
+    items: Option<&'static [AtomicU64]>,
+) -> Result<NicHalf<A>, OutOfMemory> {
+    make_half_of(region, items, &mut |bytes, resident| {
         sys::map_private(bytes, resident).ok_or(OutOfMemory { asked: bytes, left: 0 })
     })
 }
@@ -117,15 +122,21 @@ fn make_half<A: App>(region: &Region) -> Result<NicHalf<A>, OutOfMemory> {
 /// Memory for so many bytes, whose pages are made now or not.
 type Pages<'a> = &'a mut dyn FnMut(usize, bool) -> Result<&'static mut [Line], OutOfMemory>;
 
-/// A half on memory that `pages` gives.
+/// A half on memory that `pages` gives, and these items of the host.
 #[inline(always)]
 pub(crate) fn make_half_of<A: App>(
     region: &Region,
+    items: Option<&'static [AtomicU64]>,
     pages: Pages<'_>,
 ) -> Result<NicHalf<A>, OutOfMemory> {
     let Identity { seed, resident, .. } = region.identity();
     let mut supply = |bytes: usize| Ok(Memory::new(pages(bytes, resident)?).with_seed(seed.0));
-    let mut app = A::new(&mut supply(A::MEMORY)?)?;
+    let mut memory = supply(A::MEMORY - A::ITEMS)?;
+    if const { A::ITEMS > 0 } {
+        memory =
+            memory.with_regions(items.map_or_else(RegionMemory::out_of_reach, RegionMemory::away));
+    }
+    let mut app = A::new(&mut memory)?;
     // Each piece may waste up to a line.
     let mut memory = supply(NicHalf::<A>::bytes(&mut app) + 16 * Line::BYTES)?;
     NicHalf::create(app, &mut memory)

@@ -4,12 +4,13 @@
 use core::panic::PanicInfo;
 
 use cora_core::sentence::Sentence;
+use cora_runtime::node::{Inherited, NicFiles};
 
 use crate::sys::{exit, write_error};
 
 unsafe extern "Rust" {
     /// The program, which `cora::app!` makes: [`serve`](crate::serve) of its states and handlers.
-    safe fn __cora_main(fd: i32, length: usize) -> i32;
+    safe fn __cora_main(files: NicFiles) -> i32;
 }
 
 /// The process begins here: the kernel left the number of arguments at the stack pointer.
@@ -46,14 +47,17 @@ unsafe extern "C" fn enter(stack: *const usize) -> ! {
         Some(unsafe { core::ffi::CStr::from_ptr(text) }.to_bytes())
     };
     let number = |place: usize| argument(place).and_then(decimal);
-    let fd = number(1).and_then(|fd| i32::try_from(fd).ok());
-    let (Some(fd), Some(length)) = (fd, number(2)) else {
+    let shared = |place: usize| {
+        let fd = number(place).and_then(|fd| i32::try_from(fd).ok())?;
+        Some(Inherited { fd, length: number(place + 1)? })
+    };
+    let Some(regions) = shared(1) else {
         write_error(
             "cora nic: started by hand? `cargo cora run` starts it, with the shared region\n",
         );
         exit(2)
     };
-    exit(__cora_main(fd, length))
+    exit(__cora_main(NicFiles { regions, items: shared(3) }))
 }
 
 /// A decimal number. The parser of `core` takes all bases and signs, and many times the room.

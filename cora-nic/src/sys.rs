@@ -164,6 +164,7 @@ pub(crate) fn now_ns() -> u64 {
     time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1])
 }
 
+const PROT_READ: usize = 1;
 const PROT_READ_WRITE: usize = 1 | 2;
 const MAP_SHARED: usize = 1;
 /// A ring's pages are all used, in its first lap: there they are before a packet waits for them.
@@ -176,8 +177,8 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Pages are made when they are touched: a table's unused part costs nothing.
 const MAP_NORESERVE: usize = 0x4000;
 
-fn map(length: usize, flags: usize, fd: i32) -> Option<*mut u8> {
-    let args = [0, length, PROT_READ_WRITE, flags, word(fd), 0];
+fn map(length: usize, access: usize, flags: usize, fd: i32) -> Option<*mut u8> {
+    let args = [0, length, access, flags, word(fd), 0];
     // SAFETY: a mapping at an address of the kernel's choice touches no memory of ours.
     let address = unsafe { call(number::MMAP, args) };
     // Errors are -4095 ..= -1.
@@ -188,9 +189,18 @@ fn map(length: usize, flags: usize, fd: i32) -> Option<*mut u8> {
 /// be `resident`; `None` when the kernel won't.
 pub(crate) fn map_shared(fd: i32, length: usize, resident: bool) -> Option<&'static [AtomicU64]> {
     let pages = if resident { MAP_POPULATE } else { 0 };
-    let address = map(length, MAP_SHARED | pages, fd)?;
+    let address = map(length, PROT_READ_WRITE, MAP_SHARED | pages, fd)?;
     // SAFETY: the kernel mapped `length` bytes at a page boundary, readable and writable, and they
     // are never unmapped. Others write them too: they are atomics.
+    Some(unsafe { core::slice::from_raw_parts(address.cast(), length / size_of::<AtomicU64>()) })
+}
+
+/// Maps the first `length` bytes of a shared file for reading; `None` when the kernel won't. Who
+/// stores there is stopped by it.
+pub(crate) fn map_to_read(fd: i32, length: usize) -> Option<&'static [AtomicU64]> {
+    let address = map(length, PROT_READ, MAP_SHARED, fd)?;
+    // SAFETY: the kernel mapped `length` bytes at a page boundary, readable, and they are never
+    // unmapped. Others write them: they are atomics, and whoever gets them here only loads them.
     Some(unsafe { core::slice::from_raw_parts(address.cast(), length / size_of::<AtomicU64>()) })
 }
 
@@ -203,7 +213,8 @@ pub(crate) fn map_private(bytes: usize, resident: bool) -> Option<&'static mut [
     // By whole huge pages: the kernel lets such a mapping begin at one (from Linux 6.7 on), and of
     // others the last part is on small pages.
     let length = bytes.max(1).next_multiple_of(HUGE_PAGE);
-    let address = map(length, MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE, -1)?;
+    let flags = MAP_PRIVATE_ANONYMOUS | MAP_NORESERVE;
+    let address = map(length, PROT_READ_WRITE, flags, -1)?;
     for advice in [MADV_HUGEPAGE, MADV_POPULATE_WRITE].into_iter().take(1 + usize::from(resident)) {
         // SAFETY: advice about memory that was mapped above and that nobody has touched: it stays
         // zero.

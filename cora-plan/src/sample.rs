@@ -166,6 +166,7 @@ pub(crate) fn nic() -> NicProfile {
             gbps: figure(200.0),
             nic_move_ns: figure(400.0),
             host_move_ns: figure(400.0),
+            fetch_ns: None,
         },
         flow_table: Some(FlowTable {
             entries: figure(10_000.0),

@@ -77,6 +77,8 @@ pub enum Place {
     Replica,
     /// Each bucket's value is at the side that has the bucket.
     Divided,
+    /// The host holds it, and the NIC reads copies of its items.
+    Fetched,
 }
 
 /// The sides that run packets.
@@ -108,7 +110,8 @@ impl Kind {
 
 impl Place {
     /// Every place, in the order in which messages list them.
-    pub const ALL: [Self; 5] = [Self::Travels, Self::Nic, Self::Host, Self::Replica, Self::Divided];
+    pub const ALL: [Self; 6] =
+        [Self::Travels, Self::Nic, Self::Host, Self::Replica, Self::Divided, Self::Fetched];
 
     /// The word, as a plan spells it.
     pub fn word(self) -> &'static str {
@@ -118,7 +121,13 @@ impl Place {
             Self::Host => "host",
             Self::Replica => "replica",
             Self::Divided => "divided",
+            Self::Fetched => "fetched",
         }
+    }
+
+    /// Whether the host holds all of it, alone.
+    pub const fn is_of_host(self) -> bool {
+        matches!(self, Self::Host | Self::Fetched)
     }
 }
 

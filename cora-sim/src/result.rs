@@ -110,7 +110,7 @@ impl Results {
     /// Merges the NIC's states: replicas into the host's states, entries into these results.
     pub fn merge<A: App>(&mut self, nic: &mut A, host: &mut A, now: u64) -> Result<(), String> {
         for (number, (name, place)) in A::PLACES.iter().enumerate() {
-            if *place == Place::Host {
+            if matches!(place, Place::Host | Place::Fetched) {
                 continue;
             }
             let mut pieces = Vec::new();

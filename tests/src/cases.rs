@@ -202,6 +202,22 @@ impl Case {
         self.each(check);
     }
 
+    /// Runs it under a plan of `tests/plans/` on each NIC. `check` gets what is left, what the host
+    /// alone leaves, and the report.
+    pub fn under_plan(&self, plan: &str, check: &dyn Fn(&Left, &Left, &Value)) {
+        let (alone, _) = self.run(plan_of_host_alone(), &["--nic", "off"]);
+        let plan = root().join("tests/plans").join(plan);
+        let mut nics = vec!["native"];
+        match emulator() {
+            Ok(_) => nics.push("emulated"),
+            Err(skipped) => tell(&skipped),
+        }
+        for nic in nics {
+            let (left, report) = self.run(&plan.to_string_lossy(), &["--nic", nic]);
+            check(&left, &alone, &report);
+        }
+    }
+
     /// Runs it in every other way.
     fn each(&self, check: &dyn Fn(&Left, &str)) {
         let is_same = |plan: &str, words: &[&str]| {

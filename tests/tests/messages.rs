@@ -293,3 +293,50 @@ fn regions_are_the_same_wherever_they_are() {
     let items = left.state["states"]["Item"].as_array().map(Vec::len);
     assert!(items > Some(300), "{items:?} items");
 }
+
+/// The NIC reads items at the host, and what writes goes there: nothing that is read was never
+/// stored, or comes from the future, and what is stored in the end is what the host alone stores.
+#[test]
+fn what_the_nic_fetches_was_stored_before() {
+    let mut traffic = Traffic::default();
+    let mut draw = Draw(29);
+    let of = |bytes: &[u8]| [&(bytes.len() as u16).to_le_bytes()[..], bytes].concat();
+    let mut questions = Vec::new();
+    for number in 0..20_000_u32 {
+        let name = draw.below(500);
+        let is_put = draw.below(10) == 0;
+        let value = of(&number.to_le_bytes());
+        let value = if is_put { value } else { Vec::new() };
+        let whole = [&[is_put as u8][..], &of(format!("name:{name}").as_bytes()), &value].concat();
+        let from = SocketAddr::from((Ipv4Addr::from(0x0a01_0000 + number), 4_000));
+        traffic.add(udp(from, node(), &whole), "done");
+        questions.push((name, is_put));
+    }
+    let case = Case::new("mica", &[], traffic);
+    case.under_plan("fetched.toml", &|left, alone, report| {
+        assert_eq!((&left.outcomes, &left.state), (&alone.outcomes, &alone.state));
+        let mut answered = vec![false; questions.len()];
+        let (mut hits, mut nothing) = (0, 0);
+        for frame in &left.frames {
+            let to = u32::from_be_bytes(frame[30..34].try_into().unwrap()) - 0x0a01_0000;
+            let (name, is_put) = questions[to as usize];
+            assert!(!std::mem::replace(&mut answered[to as usize], true), "{to} twice");
+            match (frame[42], is_put) {
+                (2, true) => {}
+                (1, false) => nothing += 1,
+                (0, false) => {
+                    let put = u32::from_le_bytes(frame[45..49].try_into().unwrap());
+                    assert!(put < to && questions[put as usize] == (name, true), "{put} of {to}");
+                    hits += 1;
+                }
+                (kind, _) => panic!("an answer of kind {kind} for question {to}"),
+            }
+        }
+        assert!(answered.iter().all(|answered| *answered));
+        let puts = questions.iter().filter(|(_, is_put)| *is_put).count() as u64;
+        let at = |side: &str| report["sides"][side]["packets"].as_u64().expect("it is counted");
+        let told = format!("{} at the NIC, {} at the host of {puts} puts", at("nic"), at("host"));
+        cora_tests::tell(&format!("{told}; {hits} hits, {nothing} without an item"));
+        assert!(at("host") >= puts && at("nic") > 9_000, "{told}");
+    });
+}

@@ -165,6 +165,8 @@ impl Page<'_> {
             ),
             nic_move_ns: self.timed(nic_move, &moving),
             host_move_ns: self.timed(host_move, &moving),
+            // Nothing measures it.
+            fetch_ns: None,
         }
     }
 }

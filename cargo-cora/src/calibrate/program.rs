@@ -97,7 +97,7 @@ fn start<P: Planned>(arguments: Vec<OsString>) -> ExitCode {
     let program = cora_host::Program {
         nic_image: None,
         // Only `run` starts a NIC process, and nobody runs this.
-        native_nic: |_, _| 1,
+        native_nic: |_| 1,
         native_halves: None,
         graph_json: "{}",
         plan_json: "{}",

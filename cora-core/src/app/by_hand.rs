@@ -42,6 +42,7 @@ macro_rules! by_hand {
         impl<$($generics)*> $crate::app::Lifecycle for $program {
             // Each state may waste up to a line.
             const MEMORY: usize = 0 $(+ 128 + <$home as $crate::state::Stored>::BYTES)*;
+            const ITEMS: usize = 0 $(+ <$home as $crate::state::Stored>::ITEMS)*;
 
             fn new(
                 memory: &mut $crate::state::Memory,
@@ -91,6 +92,7 @@ macro_rules! by_hand {
             fn commit(&mut self, undo: bool) {
                 let _ = undo;
                 $($crate::state::Home::commit(&mut self.$field, undo);)*
+                $($crate::state::Home::publish(&mut self.$field);)*
             }
 
             #[inline(always)]
@@ -99,8 +101,8 @@ macro_rules! by_hand {
             }
 
             #[inline(always)]
-            fn overflowed(&mut self) -> bool {
-                false $(|| $crate::state::Home::overflowed(&self.$field))*
+            fn is_void(&mut self) -> bool {
+                false $(|| $crate::state::Home::is_void(&self.$field))*
             }
         }
 

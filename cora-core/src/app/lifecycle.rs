@@ -14,6 +14,9 @@ use crate::state::{Malformed, Memory, OutOfMemory};
 pub trait Lifecycle: States {
     /// Upper bound of the bytes of [`Memory`] that [`Self::new`] takes.
     const MEMORY: usize;
+    /// Those of them that hold the items of regions, and are not taken if regions have
+    /// [memory of their own](Memory::with_regions). Zero unless a side reads the other's items.
+    const ITEMS: usize = 0;
     /// Bytes of its largest [value](crate::state::Stored::VALUE).
     const VALUE: usize = 0;
 

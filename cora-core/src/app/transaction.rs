@@ -28,10 +28,12 @@ pub trait Transaction: States {
         let _ = packet;
     }
 
-    /// Calls [`Home::commit`](crate::state::Home::commit) of every state.
+    /// Calls [`Home::commit`](crate::state::Home::commit) of every state, and then
+    /// [`Home::publish`](crate::state::Home::publish).
     #[inline]
     fn commit(&mut self, undo: bool) {
         (0..Self::STATES).for_each(|state| self.state(state).commit(undo));
+        (0..Self::STATES).for_each(|state| self.state(state).publish());
     }
 
     /// Calls [`Home::rollback`](crate::state::Home::rollback) of every state.
@@ -40,9 +42,9 @@ pub trait Transaction: States {
         (0..Self::STATES).for_each(|state| self.state(state).rollback());
     }
 
-    /// Whether [`Home::overflowed`](crate::state::Home::overflowed) of any state.
+    /// Whether [`Home::is_void`](crate::state::Home::is_void) of any state.
     #[inline]
-    fn overflowed(&mut self) -> bool {
-        (0..Self::STATES).any(|state| self.state(state).overflowed())
+    fn is_void(&mut self) -> bool {
+        (0..Self::STATES).any(|state| self.state(state).is_void())
     }
 }

@@ -8,6 +8,7 @@ use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 
+use super::region::{RegionMemory, RegionWords};
 use crate::prefetch::{prefetch_at, prefetch_both};
 use crate::sentence::Sentence;
 
@@ -42,6 +43,7 @@ pub struct Memory {
     seed: u64,
     /// The last failed request.
     lacked: OutOfMemory,
+    regions: Option<RegionMemory>,
 }
 
 /// The supplied memory is too small for the states.
@@ -74,7 +76,13 @@ impl Memory {
     /// were never inserted (wrong results, but no undefined behaviour).
     #[must_use]
     pub const fn new(lines: &'static mut [Line]) -> Self {
-        Self { lines, seed: 0, lacked: OutOfMemory { asked: 0, left: 0 } }
+        Self { lines, seed: 0, lacked: OutOfMemory { asked: 0, left: 0 }, regions: None }
+    }
+
+    /// Regions get this memory, not a part of the rest.
+    #[must_use]
+    pub fn with_regions(self, regions: RegionMemory) -> Self {
+        Self { regions: Some(regions), ..self }
     }
 
     /// Sets the hash seed of tables in this memory, so that nobody outside can choose colliding
@@ -142,6 +150,21 @@ impl Memory {
         // SAFETY: as in `take`; lines hold initialised integers, and every content is a valid
         // `u64`.
         Ok(unsafe { core::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), count) })
+    }
+
+    /// The words of a region, zero unless the other side has it.
+    pub(crate) fn take_region(&mut self, count: usize) -> Result<RegionWords, OutOfMemory> {
+        if let Some(mut regions) = self.regions.take() {
+            let taken = regions.take(count, self);
+            self.regions = Some(regions);
+            return taken;
+        }
+        let lines = self.cut(RegionMemory::bytes(count))?;
+        // SAFETY: `cut` gives exclusive `'static` lines, aligned to 64, of initialised integers;
+        // every content is a valid `AtomicU64`, and nobody accesses them but through these.
+        let words =
+            unsafe { core::slice::from_raw_parts(lines.as_mut_ptr().cast(), lines.len() * 8) };
+        RegionMemory::at_home(words, 0).take(count, self)
     }
 
     /// `count` lines of zeroes.

@@ -27,7 +27,7 @@ pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, bytes_for, largest, within_limit};
 pub use objects::{Id, Object, ObjectError, ObjectState, Objects};
 pub use pinned::{Pinned, Versioned};
-pub use region::{Region, RegionState};
+pub use region::{Region, RegionMemory, RegionState};
 pub use table::Table;
 pub use tracked::Tracked;
 
@@ -66,6 +66,8 @@ pub enum Place {
     Replica,
     /// Each bucket's value is at the side that has the bucket.
     Divided,
+    /// The host holds it, and the NIC reads copies of its items.
+    Fetched,
 }
 
 /// The states that a build of a handler can reach. Access to any other state becomes a punt, and
@@ -131,6 +133,8 @@ pub trait Stored: Sized + 'static {
     const KIND: Kind;
     /// Upper bound of the bytes of [`Memory`] that [`Self::create`] takes.
     const BYTES: usize;
+    /// Those of them that hold the items of a region.
+    const ITEMS: usize = 0;
     /// Size in bytes of its value, if a program makes and passes one (`Default`, `Configure`): the
     /// stack then holds several such values.
     const VALUE: usize = 0;
@@ -241,6 +245,11 @@ pub trait Home {
     /// constant argument avoids the check.
     fn commit(&mut self, undo: bool);
 
+    /// Called after [`Self::commit`] of all states: what was committed is there for others at one
+    /// moment.
+    #[inline(always)]
+    fn publish(&mut self) {}
+
     /// Undoes the packet's writes.
     fn rollback(&mut self);
 
@@ -270,9 +279,9 @@ pub trait Home {
         None
     }
 
-    /// Whether the packet wrote more than can be undone, so that it must punt regardless of its
-    /// verdict.
-    fn overflowed(&self) -> bool {
+    /// Whether the run can't stand, so that the packet must punt regardless of its verdict: it wrote
+    /// more than can be undone, or what it read is not of one moment. Asked last in a run.
+    fn is_void(&self) -> bool {
         false
     }
 

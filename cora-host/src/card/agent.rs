@@ -381,7 +381,7 @@ impl<'a, A: App> Agent<'a, A> {
 
     fn start(&self) -> Result<Half, RunError> {
         let Regions { file, bytes, .. } = &self.regions;
-        let (command, files) = nic_process(self.nic, self.program, (file.as_fd(), *bytes))?;
+        let (command, files) = nic_process(self.nic, self.program, (file.as_fd(), *bytes), None)?;
         // This program sets its filter itself, and an emulator needs more calls.
         let filter = (self.nic == NicKind::Image).then(Filter::of_image);
         let process = child::spawn_with(command, None, Pages::Transparent, filter)?;

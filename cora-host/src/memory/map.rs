@@ -102,6 +102,20 @@ pub(crate) fn memory(bytes: usize) -> Result<OwnedFd, Errno> {
     Ok(file)
 }
 
+/// The same file for a process that is to read it only: it can't be mapped for writing.
+pub(crate) fn to_read(file: BorrowedFd<'_>) -> std::io::Result<OwnedFd> {
+    let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+    let path = format!("/proc/self/fd/{number}");
+    std::fs::File::open(path).map(OwnedFd::from)
+}
+
+/// Makes the whole file zeroes again.
+pub(crate) fn clear(file: BorrowedFd<'_>, bytes: usize) -> Result<(), Errno> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let punch = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
+    fallocate(file, punch, 0, bytes as u64)
+}
+
 /// An unnamed, immutable file with these bytes.
 pub(crate) fn sealed_file(name: &str, bytes: &[u8]) -> std::io::Result<std::fs::File> {
     let mut file = std::fs::File::from(sealable(name)?);

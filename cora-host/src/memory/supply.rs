@@ -1,7 +1,7 @@
 //! Memory for a program's states: on the requested pages, with one hash seed.
 
 use cora_core::app::App;
-use cora_core::state::{Line, Memory};
+use cora_core::state::{Line, Memory, RegionMemory};
 
 use crate::RunError;
 use crate::memory::map::{MapError, state_memory};
@@ -32,10 +32,24 @@ impl Supply {
     /// The program's states, empty. `beside` returns the bytes that a half takes in addition: an
     /// error about huge pages then gives the demand of the whole run at once.
     pub fn app<A: App>(self, beside: fn(&mut A) -> usize) -> Result<A, RunError> {
-        let mut memory = self.memory(A::MEMORY).map_err(|error| match error {
+        self.app_with(None, beside)
+    }
+
+    /// The same, with the items of regions in this memory if there is any.
+    pub fn app_with<A: App>(
+        self,
+        regions: Option<RegionMemory>,
+        beside: fn(&mut A) -> usize,
+    ) -> Result<A, RunError> {
+        let items = if regions.is_some() { A::ITEMS } else { 0 };
+        let memory = self.memory(A::MEMORY - items).map_err(|error| match error {
             RunError::NoHugePages { .. } => self.lacking(beside).unwrap_or(error),
             other => other,
         })?;
+        let mut memory = match regions {
+            Some(regions) => memory.with_regions(regions),
+            None => memory,
+        };
         A::new(&mut memory).map_err(RunError::Memory)
     }
 

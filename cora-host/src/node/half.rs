@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cora_core::app::App;
-use cora_core::state::{Kind, Place};
+use cora_core::state::{Kind, Place, RegionMemory};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::RegionLayout;
 
@@ -32,13 +32,14 @@ pub(crate) fn layout_of_run<A: App>(options: &RunOptions) -> RegionLayout {
 /// The layout of a region at an agent. Rests of frames stay with the heads.
 pub(crate) const LAYOUT_AT_AGENT: RegionLayout = RegionLayout::known(RING_BYTES_AT_AGENT);
 
-/// The host half of a shard, and the numbers of the states to send to its NIC.
+/// The host half of a shard, and the numbers of the states to send to its NIC, if it has one. The
+/// items of regions are in this memory, or in that of the half.
 pub(crate) fn half<A: App>(
-    supply: Supply,
+    (supply, regions): (Supply, Option<RegionMemory>),
     version: &Version,
     nic: bool,
 ) -> Result<(HostHalf<A>, Vec<usize>), RunError> {
-    let mut app = supply.app::<A>(HostHalf::bytes)?;
+    let mut app = supply.app_with::<A>(regions, HostHalf::bytes)?;
     let configured = put_in_force(&mut app, version)?;
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let half = HostHalf::create(app, &mut memory, nic);
@@ -58,7 +59,7 @@ fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, Ru
     // The host sends the NIC all its states of one value: on bare metal they begin as zeroes.
     let mut is_one = |number: &usize| {
         matches!(app.state(*number).kind(), Kind::ReadMostly | Kind::Singleton | Kind::PerBucket)
-            && A::PLACES[*number].1 != Place::Host
+            && !matches!(A::PLACES[*number].1, Place::Host | Place::Fetched)
     };
     Ok((0..A::STATES).filter(|number| is_one(number)).collect())
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use cora_core::app::App;
+use cora_core::state::RegionMemory;
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::{Identity, Idle, Region};
 use cora_runtime::steering::Deal;
@@ -60,6 +61,10 @@ pub(crate) struct HostArguments {
     /// File descriptor of the board on which several shards exchange merges, and its bytes.
     #[arg(long, num_args = 2, value_names = ["FD", "BYTES"])]
     board: Vec<u64>,
+    /// File descriptor of the items that the NIC half may read, their bytes, and the number of this
+    /// home of theirs.
+    #[arg(long, num_args = 3, value_names = ["FD", "BYTES", "HOME"])]
+    items: Vec<u64>,
     /// File descriptor of the rings on which an operator asks.
     #[arg(long)]
     line: Option<i32>,
@@ -122,6 +127,15 @@ fn system(errno: rustix::io::Errno) -> RunError {
     RunError::System { what: "shared memory", cause: errno.into() }
 }
 
+/// The memory for the items of regions, if the NIC half may read them.
+fn items(arguments: &[u64]) -> Result<Option<RegionMemory>, RunError> {
+    let [file, bytes, home] = arguments[..] else { return Ok(None) };
+    // An invalid file number is refused there.
+    let file = i32::try_from(file).unwrap_or(-1);
+    let words = map::inherited_memory(file, bytes as usize).map_err(system)?;
+    Ok(Some(RegionMemory::at_home(words, home as u32)))
+}
+
 /// The exporter of records, if there is one, on the clock of a live run.
 fn exporter<A: App>(
     arguments: &HostArguments,
@@ -160,7 +174,8 @@ pub(crate) fn host_half<A: App>(
     let version = configuration::told(arguments.version)?;
     let Identity { seed, resident, .. } = region.identity();
     let supply = Supply { seed: seed.0, pages: options.pages, resident };
-    let (mut half, configured) = half::<A>(supply, &version, true)?;
+    let items = items(&arguments.items)?;
+    let (mut half, configured) = half::<A>((supply, items), &version, true)?;
     let layout = Layout::of(half.engine().app());
     let copies = open_copies(arguments, half.engine().app(), page, &layout)?;
     let mut copies = Beating { copies, page };

@@ -54,12 +54,16 @@ impl Default for NicKind {
     }
 }
 
-/// The command of a NIC half on the regions in this file, its only memory. Also returns files that
-/// must stay open until the process runs.
+/// A file, and its bytes.
+pub(crate) type Shared<'a> = (BorrowedFd<'a>, usize);
+
+/// The command of a NIC half on the regions in this file, its only memory besides the items of the
+/// host that it may read. Also returns files that must stay open until the process runs.
 pub(crate) fn nic_process(
     kind: NicKind,
     program: &Program,
-    (regions, bytes): (BorrowedFd<'_>, usize),
+    (regions, bytes): Shared<'_>,
+    items: Option<Shared<'_>>,
 ) -> Result<(Command, Vec<OwnedFd>), RunError> {
     let (mut command, image) = match kind {
         NicKind::Native => (child::own(NIC_COMMAND), None),
@@ -81,12 +85,15 @@ pub(crate) fn nic_process(
     };
     // A backtrace would make system calls that the sandbox forbids, and look like an attack.
     command.env("RUST_BACKTRACE", "0");
-    let files: Vec<_> = std::iter::once(regions).chain(image.as_ref().map(File::as_fd)).collect();
-    child::gets(&mut command, &files);
-    command.arg(regions.as_raw_fd().to_string()).arg(bytes.to_string());
-    if image.is_none() {
-        command.arg(std::process::id().to_string());
+    let shared = std::iter::once((regions, bytes)).chain(items);
+    for (file, bytes) in shared.clone() {
+        command.arg(file.as_raw_fd().to_string()).arg(bytes.to_string());
     }
+    if image.is_none() {
+        command.args(["--parent".to_owned(), std::process::id().to_string()]);
+    }
+    let files = shared.map(|(file, _)| file).chain(image.as_ref().map(File::as_fd));
+    child::gets(&mut command, &files.collect::<Vec<_>>());
     log::read_words(&mut command, Source::NIC, false);
     Ok((command, image.map(OwnedFd::from).into_iter().collect()))
 }

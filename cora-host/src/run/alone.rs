@@ -64,7 +64,7 @@ pub(super) fn run<A: App>(run: &Run) -> Result<RunReport, RunError> {
     let deal = Deal::even(options.shards);
     let mut shards = Vec::new();
     for shard in 0..options.shards {
-        let (mut half, _) = half::<A>(supply, &version, false)?;
+        let (mut half, _) = half::<A>((supply, None), &version, false)?;
         if options.shards > 1 {
             half.join_shards();
             // There are as many shards as there may be.

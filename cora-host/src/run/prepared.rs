@@ -20,7 +20,7 @@ use crate::memory::supply::Supply;
 use crate::node::board;
 use crate::node::half::layout_of_run;
 use crate::observe::ipfix::Exporter;
-use crate::options::{Moves, Run, RunOptions};
+use crate::options::{Moves, NicMode, Run, RunOptions};
 use crate::process::inquiry::Inquiry;
 use crate::supervisor::{Common, Dealer, SharedFile};
 use crate::{Program, RunError};
@@ -73,6 +73,8 @@ impl Prepared {
         let changes = changes(&mut app, configuration.version(), &options.changes)?;
         let entries = Layout::of(&mut app);
         let layout = layout_of_run::<A>(options);
+        // What the NIC half may read is beside the memory of the host half.
+        let items = if options.nic == NicMode::Off { 0 } else { A::ITEMS };
         let half = A::MEMORY + HostHalf::bytes(&mut app);
         if resident {
             Need {
@@ -99,6 +101,7 @@ impl Prepared {
             layout,
             half,
             board,
+            items,
             replicas: replica_bytes(&mut app, &entries),
             entries,
             took_words: Took::words_of::<A>(),

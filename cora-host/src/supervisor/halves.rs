@@ -20,6 +20,7 @@ use crate::options::NicMode;
 use crate::options::card_name::CardName;
 use crate::process::child;
 use crate::process::log::{self, Part, Source};
+use crate::supervisor::items::Items;
 use crate::supervisor::nic_command;
 use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::Shard;
@@ -44,14 +45,12 @@ impl Shard<'_> {
                 Some(CardName::At(_)) => None,
             };
         }
+        let items = self.items.as_ref().map(Items::to_read);
         let (command, files) = if self.bypass.is_taken() {
-            nic_command::stand_in(self.common, &self.regions)?
+            nic_command::stand_in(self.common, (&self.regions, items))?
         } else {
-            nic_command::command(
-                self.common,
-                (&self.regions, self.news.as_ref()),
-                self.card.as_ref(),
-            )?
+            let memory = (&self.regions, items, self.news.as_ref());
+            nic_command::command(self.common, memory, self.card.as_ref())?
         };
         // A card's processors are several threads.
         let core = self.cores.map(|cores| cores.nic).filter(|_| !options.nic.is_elsewhere());
@@ -81,9 +80,14 @@ impl Shard<'_> {
         command.args(self.regions.arguments()).args(self.replicas.arguments());
         command.arg(self.page_file.file.as_raw_fd().to_string());
         command.arg(std::process::id().to_string());
+        let items = self.items.as_mut().map(Items::next_home).transpose()?;
         let memory = [&self.regions, &self.replicas, &self.page_file];
         let mut files: Vec<_> = memory.iter().map(|shared| shared.file.as_fd()).collect();
         files.extend([version, account.as_fd()]);
+        if let (Some(arguments), Some(items)) = (items, &self.items) {
+            command.arg("--items").args(arguments);
+            files.push(items.of_home());
+        }
         if let Some(board) = &self.common.board {
             command.arg("--board").args(board.arguments());
             files.push(board.file.as_fd());

@@ -52,6 +52,7 @@ mod dealer;
 mod deals;
 mod half;
 mod halves;
+mod items;
 mod judge;
 mod load;
 mod nic_command;

@@ -10,7 +10,9 @@ use crate::RunError;
 use crate::options::NicMode;
 use crate::process::child;
 use crate::process::log::{self, Source};
-use crate::process::nic_half::{ASK_COMMAND, NicKind, RELAY_COMMAND, STUB_COMMAND, nic_process};
+use crate::process::nic_half::{
+    ASK_COMMAND, NicKind, RELAY_COMMAND, STUB_COMMAND, Shared, nic_process,
+};
 use crate::supervisor::own_card::OwnCard;
 use crate::supervisor::shard::{Common, SharedFile};
 
@@ -18,7 +20,7 @@ use crate::supervisor::shard::{Common, SharedFile};
 /// to a card. Also returns files that must stay open until it runs.
 pub(super) fn command(
     common: &Common,
-    (regions, news): (&SharedFile, Option<&SharedFile>),
+    (regions, items, news): (&SharedFile, Option<Shared<'_>>, Option<&SharedFile>),
     card: Option<&OwnCard>,
 ) -> Result<(Command, Vec<OwnedFd>), RunError> {
     let SharedFile { file, bytes, .. } = regions;
@@ -27,17 +29,20 @@ pub(super) fn command(
         NicMode::Window => on_window(common, region),
         NicMode::Ethernet => Ok((to_card((common, RELAY_COMMAND), regions, card)?, Vec::new())),
         NicMode::Agent => Ok((at_agent(common, regions, news), Vec::new())),
-        NicMode::Emulated => nic_process(NicKind::Emulated, &common.program, region),
-        NicMode::Native | NicMode::Off => nic_process(NicKind::Native, &common.program, region),
+        NicMode::Emulated => nic_process(NicKind::Emulated, &common.program, region, items),
+        NicMode::Native | NicMode::Off => {
+            nic_process(NicKind::Native, &common.program, region, items)
+        }
     }
 }
 
 /// The command that starts a half which stands in for the card's.
 pub(super) fn stand_in(
     common: &Common,
-    regions: &SharedFile,
+    (regions, items): (&SharedFile, Option<Shared<'_>>),
 ) -> Result<(Command, Vec<OwnedFd>), RunError> {
-    nic_process(NicKind::Native, &common.program, (regions.file.as_fd(), regions.bytes))
+    let region = (regions.file.as_fd(), regions.bytes);
+    nic_process(NicKind::Native, &common.program, region, items)
 }
 
 /// The command of a process that asks a card whether it would serve.

@@ -35,6 +35,7 @@ use crate::process::cores::Cores;
 use crate::process::inquiry::Inquiry;
 use crate::supervisor::bypass::Bypass;
 use crate::supervisor::half::{Half, NIC};
+use crate::supervisor::items::Items;
 use crate::supervisor::outcomes::{Known, Outcomes};
 use crate::supervisor::own_card::OwnCard;
 use crate::{Program, RunError, SharedFutex};
@@ -57,6 +58,8 @@ pub(crate) struct Common {
     pub(crate) board: Option<SharedFile>,
     /// Bytes of memory for the replicas of a shard.
     pub(crate) replicas: usize,
+    /// Bytes of items that the NIC half may read.
+    pub(crate) items: usize,
     pub(crate) entries: Layout,
     /// Where an operator asks the host halves, if the run can be asked.
     pub(crate) lines: Option<Arc<Lines>>,
@@ -113,6 +116,7 @@ pub(crate) struct Shard<'a> {
     /// between agent and NIC half.
     pub(super) news: Option<SharedFile>,
     pub(crate) replicas: SharedFile,
+    pub(super) items: Option<Items>,
     /// The page shared by supervisor and host.
     pub(crate) page: HostPage,
     pub(super) page_file: SharedFile,
@@ -175,6 +179,7 @@ impl<'a> Shard<'a> {
         let bytes = if options.nic == NicMode::Window { Window::bytes_for(bytes) } else { bytes };
         let regions = SharedFile::create(bytes)?;
         let replicas = SharedFile::create(common.replicas)?;
+        let items = Items::create(common.items)?;
         let (plan, seed, resident) = (common.plan, HashSeed(common.seed), common.resident);
         let identity = Identity { plan, generation, seed, resident, afresh: false };
         let place = generation::place(regions.words, generation);
@@ -200,6 +205,7 @@ impl<'a> Shard<'a> {
             entrance,
             cores,
             replicas,
+            items,
             page,
             page_file,
             before,

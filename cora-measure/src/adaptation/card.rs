@@ -18,13 +18,12 @@ use cora_runtime::exec::burst::{BURST, BurstBuffer};
 use cora_runtime::exec::{Burst, Wire};
 use cora_runtime::link::message::{Message, Stamp};
 use cora_runtime::link::payload::{Parked, Parking, PayloadBuffers};
-use cora_runtime::link::region::Region;
 use cora_runtime::link::ring::{Consumer, SharedMemory};
 use cora_runtime::node::{Clock, Egress, Filled, Ingress, NodeError};
 
 use super::clock::{Elapsed, Stopwatch};
 use super::trace::{Arrival, Arrivals};
-use crate::in_memory::NicEnd;
+use crate::in_memory::{Between, NicEnd};
 
 /// Bytes of a short frame on a ring.
 const RECORD: u64 = 112;
@@ -153,13 +152,13 @@ impl Clock for CardClock {
 
 impl<'a, A: App> Card<'a, A> {
     pub(super) fn new(
-        region: &Region,
+        between: &Between,
         supply: Supply,
         frames: &'a [Vec<u8>],
         arrivals: Arrivals<'a>,
         (room, slower): (u32, f64),
     ) -> Result<Self, RunError> {
-        let rings = region.rings();
+        let rings = between.region.rings();
         let due = Vec::with_capacity(BURST);
         let arrivals = arrivals.peekable();
         let wire = Trace { frames, arrivals, due, closed: false, now: 0, packets: 0 };
@@ -168,7 +167,7 @@ impl<'a, A: App> Card<'a, A> {
             payloads: PayloadBuffers::new(rings.payloads),
             left: 0,
         };
-        let end = NicEnd::new(supply, wire, Consumer::new(rings.back), out)?;
+        let end = NicEnd::new((supply, between), (wire, Consumer::new(rings.back)), out)?;
         Ok(Self { end, room: Some(room), slower })
     }
 

@@ -113,8 +113,8 @@ impl<'a, A: App> Trial<'a, A> {
         supply: Supply,
         setting: &Setting<'a>,
     ) -> Result<Self, RunError> {
-        let region = in_memory::region::<A>(supply)?;
-        let mut worker = in_memory::worker::<A>(&region, supply, setting.configurations)?;
+        let between = in_memory::between::<A>(supply)?;
+        let mut worker = in_memory::worker::<A>(&between, supply, setting.configurations)?;
         // All go to the NIC once and come back before the first phase, so that both sides have
         // touched their memory.
         worker
@@ -122,7 +122,7 @@ impl<'a, A: App> Trial<'a, A> {
         let scarce = (setting.room, setting.slower);
         Ok(Self {
             trace,
-            card: Card::new(&region, supply, frames, trace.arrivals(), scarce)?,
+            card: Card::new(&between, supply, frames, trace.arrivals(), scarce)?,
             worker,
             nic_time: 0,
             host_time: 0,

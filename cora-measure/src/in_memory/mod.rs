@@ -16,15 +16,17 @@ mod told;
 mod wire;
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use cora_core::app::App;
+use cora_core::state::RegionMemory;
 use cora_host::parts::{Apart, Supply, Worker, configure, region_layout};
 use cora_host::{RunError, shared_memory};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::{HashSeed, Identity, Region};
 use cora_runtime::link::ring::{Consumer, SharedMemory};
+use cora_runtime::nic_half::NicHalf;
 use rustix::io::Errno;
 
 use crate::cores::Cores;
@@ -39,8 +41,42 @@ pub(crate) use wire::Wire;
 /// The NIC's half with a wire in memory that counts leaving packets.
 pub(crate) type CountingNic<'a, A> = NicEnd<A, Wire<'a>, Consumer<SharedMemory>, Out<'a, u64>>;
 
+/// The memory between the sides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between {
+    /// The region with the rings.
+    pub(crate) region: Region,
+    /// The items of the host that the NIC may read.
+    items: &'static [AtomicU64],
+}
+
+impl Between {
+    /// What the NIC half may read.
+    pub(crate) fn to_read(&self) -> RegionMemory {
+        RegionMemory::away(self.items)
+    }
+}
+
+/// Creates the memory between the sides of this program.
+pub(crate) fn between<A: App>(supply: Supply) -> Result<Between, RunError> {
+    Ok(Between { region: region::<A>(supply)?, items: items::<A>()? })
+}
+
+/// Memory for the items of a program's regions.
+fn items<A: App>() -> Result<&'static [AtomicU64], RunError> {
+    let failed = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
+    // The kernel maps a page at least.
+    Ok(shared_memory(A::ITEMS.max(4096)).map_err(failed)?.1)
+}
+
+/// The states of a NIC half without a host. What it reads of the host's items is zeroes.
+pub(crate) fn states_of_nic<A: App>(supply: Supply) -> Result<A, RunError> {
+    let items = if A::ITEMS > 0 { Some(RegionMemory::away(items::<A>()?)) } else { None };
+    supply.app_with::<A>(items, NicHalf::bytes)
+}
+
 /// Creates an empty region for this program.
-pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
+fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
     let system = |errno: Errno| RunError::System { what: "shared memory", cause: errno.into() };
     let layout = region_layout::<A>();
     let (_file, words) = shared_memory(layout.bytes()).map_err(system)?;
@@ -59,11 +95,12 @@ pub(crate) fn region<A: App>(supply: Supply) -> Result<Region, RunError> {
 
 /// Creates the host's half at its end of the region, and tells the NIC to begin.
 pub(crate) fn worker<A: App>(
-    region: &Region,
+    Between { region, items }: &Between,
     supply: Supply,
     configurations: &[(String, PathBuf)],
 ) -> Result<Worker<A>, RunError> {
-    let mut app = supply.app::<A>(HostHalf::bytes)?;
+    let items = (A::ITEMS > 0).then(|| RegionMemory::at_home(items, 1));
+    let mut app = supply.app_with::<A>(items, HostHalf::bytes)?;
     let configured = configure(&mut app, configurations)?;
     let mut memory = supply.memory(HostHalf::bytes(&mut app))?;
     let half = HostHalf::create(app, &mut memory, true).map_err(RunError::Memory)?;
@@ -74,13 +111,14 @@ pub(crate) fn worker<A: App>(
 
 /// Creates the NIC's half at its end, with a wire in memory. Packets that leave are counted.
 pub(crate) fn nic<'a, A: App>(
-    region: &Region,
+    between: &Between,
     supply: Supply,
     traffic: &'a Traffic,
     told: &'a Told,
 ) -> Result<CountingNic<'a, A>, RunError> {
-    let rings = region.rings();
-    NicEnd::new(supply, Wire::new(traffic), Consumer::new(rings.back), Out::new(&rings, told))
+    let rings = between.region.rings();
+    let wire = (Wire::new(traffic), Consumer::new(rings.back));
+    NicEnd::new((supply, between), wire, Out::new(&rings, told))
 }
 
 /// Runs both sides on a core each, `host` in a thread of its own, until both have ended. The side

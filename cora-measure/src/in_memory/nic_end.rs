@@ -7,6 +7,8 @@ use cora_runtime::exec::burst::BURST_BYTES;
 use cora_runtime::nic_half::NicHalf;
 use cora_runtime::node::{Clock, Egress, Ends, Inbox, Ingress, NicLoop};
 
+use super::Between;
+
 /// The half, its ends, and its loop.
 pub(crate) struct NicEnd<A: App, I, B, O> {
     pub(crate) half: NicHalf<A>,
@@ -34,8 +36,13 @@ impl<A: App, I: Ingress, B: Inbox, O: Egress> NicEnd<A, I, B, O> {
     ///
     /// # Errors
     /// If there is no memory for it.
-    pub(crate) fn new(supply: Supply, wire: I, back: B, out: O) -> Result<Self, RunError> {
-        let mut app = supply.app::<A>(NicHalf::bytes)?;
+    pub(crate) fn new(
+        (supply, between): (Supply, &Between),
+        (wire, back): (I, B),
+        out: O,
+    ) -> Result<Self, RunError> {
+        let items = (A::ITEMS > 0).then(|| between.to_read());
+        let mut app = supply.app_with::<A>(items, NicHalf::bytes)?;
         let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
         let half = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;
         let rounds = NicLoop::new();

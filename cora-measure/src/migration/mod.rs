@@ -146,18 +146,18 @@ pub(crate) fn run<A: App>(
     warm: usize,
     which: Which,
 ) -> Result<String, RunError> {
-    let region = in_memory::region::<A>(supply)?;
+    let between = in_memory::between::<A>(supply)?;
     let flows = FlowsOf::<A::Group>::new(traffic)?;
     let (tasks, to_do) = channel();
     let (did, done) = channel();
     on_a_core_each(
         |told| {
-            let worker = in_memory::worker::<A>(&region, supply, configurations)?;
+            let worker = in_memory::worker::<A>(&between, supply, configurations)?;
             host::serve(worker, traffic, told, (to_do, did))
         },
         |told| {
             let ends = (told, tasks, done);
-            let mut nic = Nic::<A>::new(&region, supply, (traffic, warm), &flows, ends)?;
+            let mut nic = Nic::<A>::new(&between, supply, (traffic, warm), &flows, ends)?;
             nic.warm_up()?;
             let count = flows.groups.len();
             match which {

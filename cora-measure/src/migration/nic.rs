@@ -20,7 +20,6 @@ use cora_runtime::exec::Burst;
 use cora_runtime::exec::burst::BurstBuffer;
 use cora_runtime::link::message::{Kind, Message, Stamp};
 use cora_runtime::link::payload::Parking;
-use cora_runtime::link::region::Region;
 use cora_runtime::link::ring::{Consumer, Popped, RingError, SharedMemory};
 use cora_runtime::node::{Clock, Filled, Inbox, Ingress, NodeError};
 
@@ -28,7 +27,7 @@ use super::flows::FlowsOf;
 use super::host::{Done, Task};
 use super::note::Note;
 use super::tally::Tally;
-use crate::in_memory::{NicEnd, Out, Told, Wire};
+use crate::in_memory::{Between, NicEnd, Out, Told, Wire};
 use crate::traffic::Traffic;
 
 /// Frames that the wire holds while the NIC takes none: about as many as the ring of a run. More
@@ -175,14 +174,14 @@ impl Clock for Since {
 
 impl<'a, A: App> Nic<'a, A> {
     pub(super) fn new(
-        region: &Region,
+        between: &Between,
         supply: Supply,
         (traffic, warm): (&'a Traffic, usize),
         flows: &'a FlowsOf<A::Group>,
         (told, tasks, done): (&'a Told, Sender<Task>, Receiver<Done>),
     ) -> Result<Self, RunError> {
         let note = Rc::new(RefCell::new(Note::new(&flows.groups)));
-        let rings = region.rings();
+        let rings = between.region.rings();
         let wire = NotedWire {
             wire: Wire::new(traffic),
             warm,
@@ -195,7 +194,7 @@ impl<'a, A: App> Nic<'a, A> {
             note: Rc::clone(&note),
             key: PhantomData,
         };
-        let end = NicEnd::new(supply, wire, back, Out::new(&rings, told))?;
+        let end = NicEnd::new((supply, between), (wire, back), Out::new(&rings, told))?;
         Ok(Self { end, note, tasks, done })
     }
 

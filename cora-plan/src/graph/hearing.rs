@@ -94,6 +94,9 @@ pub enum Settled<'a> {
     OneWay,
     /// They are those of some run one by one; these messages come from several.
     Not(Vec<Hearing<'a>>),
+    /// They are those of some run one by one: the NIC reads this region while messages that write
+    /// it may be on their way to the host.
+    Fetched(&'a str),
 }
 
 impl Settled<'_> {
@@ -111,16 +114,25 @@ impl Settled<'_> {
                              of arrival"
                     .to_owned()
             }
-            Self::Not(_) => "not settled: results are those of some run one by one, and another \
+            Self::Not(_) | Self::Fetched(_) => {
+                "not settled: results are those of some run one by one, and another \
                              plan may have another"
-                .to_owned(),
+                    .to_owned()
+            }
         }
     }
 
     /// The reasons that it is not, one for each message at fault.
     pub fn reasons(&self) -> Vec<String> {
-        let Self::Not(several) = self else { return Vec::new() };
-        several.iter().map(|it| format!("{}: {}", it.message.name, it.why())).collect()
+        match self {
+            Self::Not(several) => {
+                several.iter().map(|it| format!("{}: {}", it.message.name, it.why())).collect()
+            }
+            Self::Fetched(region) => vec![format!(
+                "{region}: the NIC reads it while messages that write it may be on their way to the host"
+            )],
+            Self::Always | Self::OneSide(_) | Self::OneWay => Vec::new(),
+        }
     }
 }
 
@@ -147,6 +159,9 @@ impl Graph {
     /// it takes no messages.
     pub fn settled(&self, under: Option<&Under<'_>>) -> Option<Settled<'_>> {
         let hearings = self.hearings();
+        if let Some(region) = under.and_then(|under| self.fetched_and_written(under)) {
+            return Some(Settled::Fetched(region));
+        }
         let several: Vec<Hearing<'_>> =
             hearings.iter().filter(|it| !it.order.is_settled()).cloned().collect();
         Some(match under {
@@ -157,6 +172,18 @@ impl Graph {
             Some(under) if self.goes_one_way(&hearings, under) => Settled::OneWay,
             _ => Settled::Not(several),
         })
+    }
+
+    /// A region that the NIC fetches and some handler writes.
+    fn fetched_and_written(&self, under: &Under<'_>) -> Option<&str> {
+        let is_written = |name: &str| {
+            let mut accesses = self.chain.iter().flat_map(|node| &node.paths);
+            let writes = |it: &super::Access| it.state == name && it.does != super::Does::Read;
+            accesses.any(|path| path.accesses.iter().any(writes))
+                || self.chain.iter().any(|node| node.paths.is_empty())
+        };
+        let mut fetched = self.states.iter().map(|state| state.name.as_str());
+        fetched.find(|name| under.places.get(*name) == Some(&Place::Fetched) && is_written(name))
     }
 
     /// Whether messages cross to the host only, in order: all that handlers send is for handlers

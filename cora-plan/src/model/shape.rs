@@ -7,6 +7,9 @@ use super::size;
 use crate::demand::Route;
 use crate::graph::{Access, Does, Graph, StateNode};
 
+/// Items of a region that a loop reads: a guess, since no source shows it.
+const LOOP: f64 = 4.0;
+
 /// A route for the cost model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
@@ -14,6 +17,10 @@ pub(super) struct Shape {
     pub(super) touches: Vec<f64>,
     /// Entries made.
     pub(super) inserts: f64,
+    /// Per state: items of a region that are read.
+    pub(super) fetches: Vec<f64>,
+    /// Whether any region is written.
+    pub(super) writes_region: bool,
     /// Per state: whether it is reached.
     pub(super) reaches: Vec<bool>,
     /// Per handler of the chain: whether it runs.
@@ -26,6 +33,8 @@ impl Shape {
         let mut shape = Self {
             touches: vec![0.0; graph.states.len()],
             inserts: 0.0,
+            fetches: vec![0.0; graph.states.len()],
+            writes_region: false,
             reaches: vec![false; graph.states.len()],
             runs: vec![false; graph.chain.len()],
         };
@@ -65,6 +74,12 @@ impl Shape {
         // The second access of an entry hits the nearest cache.
         if seen.insert((&access.state, access.key.as_deref())) {
             self.touches[number] += waits(state);
+        }
+        if state.region.is_some() {
+            match access.does {
+                Does::Read => self.fetches[number] += if access.many { LOOP } else { 1.0 },
+                _ => self.writes_region = true,
+            }
         }
         if state.keyed.is_some() {
             self.inserts += f64::from(matches!(access.does, Does::Insert | Does::Anything) as u8);

@@ -101,6 +101,11 @@ fn by_kind(setting: &Setting<'_>, sides: Sides, number: usize) -> Option<bool> {
     };
     match (sides, state.kind) {
         (Sides::Dealt, Kind::Keyed) if setting.punts != Punts::None => None,
+        (Sides::Split, Kind::Singleton)
+            if state.region.is_some() && setting.nic.link.fetch_ns.is_some() =>
+        {
+            None
+        }
         (Sides::HostOnly, _) | (Sides::Split, Kind::Singleton | Kind::PerBucket) => Some(false),
         (Sides::NicOnly | Sides::Dealt, _) | (Sides::Split, Kind::Commutative) => Some(true),
         (Sides::Split, Kind::Keyed | Kind::ReadMostly) => None,
@@ -195,10 +200,14 @@ impl At<'_> {
                 }
                 Sides::HostOnly | Sides::Split => {
                     let early = self.away(class, route);
-                    (
-                        self.local(class, route).mix(waits, early).mix(first[route], opening),
-                        self.punted(class, route).mix(waits, early).mix(first[route], opening),
-                    )
+                    let punted =
+                        self.punted(class, route).mix(waits, early).mix(first[route], opening);
+                    let local = if setting.shapes[route].writes_region {
+                        punted
+                    } else {
+                        self.fetched(class, route).mix(waits, early).mix(first[route], opening)
+                    };
+                    (local, punted)
                 }
             };
             routes.push(RouteTerms {
@@ -300,6 +309,20 @@ impl At<'_> {
         let received = if costs.is_inside(route) { 0.0 } else { costs.packet(Side::Nic, class) };
         let nic = received + self.owner(class) + costs.route(Side::Nic, class, route);
         Packet { nic, ..Packet::default() }
+    }
+
+    /// The same under a split, where items of regions are at the host: each that the message reads
+    /// is fetched, and at the end the number of commits.
+    fn fetched(&self, class: usize, route: usize) -> Packet {
+        let local = self.local(class, route);
+        let fetches: f64 = self.costs.setting.shapes[route].fetches.iter().sum();
+        let fetch_ns = self.costs.setting.nic.link.fetch_ns.as_ref();
+        match fetch_ns {
+            Some(fetch_ns) if fetches > 0.0 => {
+                Packet { nic: local.nic + (fetches + 1.0) * fetch_ns.value, ..local }
+            }
+            _ => local,
+        }
     }
 
     /// Cost of the flow look-up at the NIC. Only a split needs it, and with rules the hardware does
@@ -440,7 +463,8 @@ impl At<'_> {
 
 /// Bytes that a state takes at the NIC besides those that follow its flows.
 fn at_nic(state: &StateNode, sides: Sides) -> f64 {
-    if follows_flows(state, sides) { 0.0 } else { size::whole(state) }
+    let fetched = sides == Sides::Split && state.region.is_some();
+    if fetched || follows_flows(state, sides) { 0.0 } else { size::whole(state) }
 }
 
 /// Whether a side has parts of a state by its share of the flows: entries, and under `dealt` the

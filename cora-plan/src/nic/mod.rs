@@ -135,6 +135,8 @@ pub struct Link {
     pub nic_move_ns: Figure,
     /// Cost of moving a flow on a host core.
     pub host_move_ns: Figure,
+    /// Cost of a read of the host's memory on a NIC core; `None` if it can't read there.
+    pub fetch_ns: Option<Figure>,
 }
 
 /// The hardware's flow table: a hit needs no core.
@@ -163,6 +165,7 @@ impl NicProfile {
             &link.nic_move_ns,
             &link.host_move_ns,
         ];
+        all.extend(&link.fetch_ns);
         all.extend(self.nic.figures());
         all.extend(self.host.figures());
         let ports = self.port.iter();

@@ -31,6 +31,7 @@ const LINK_KEYS: &[&str] = &[
     "gbps",
     "nic_move_ns",
     "host_move_ns",
+    "fetch_ns",
 ];
 const PORT_KEYS: &[&str] = &["gbps", "mpps", "pcie_gbps", "host_ns"];
 const FLOW_TABLE_KEYS: &[&str] = &["entries", "inserts_per_s", "expresses"];
@@ -178,6 +179,8 @@ fn link(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<Link> {
     let gbps = figure(reader, table, "gbps", Range::POSITIVE);
     let nic_move_ns = figure(reader, table, "nic_move_ns", Range::NOT_NEGATIVE);
     let host_move_ns = figure(reader, table, "host_move_ns", Range::NOT_NEGATIVE);
+    let fetch_ns = table.get("fetch_ns");
+    let fetch_ns = fetch_ns.map(|_| figure(reader, table, "fetch_ns", Range::NOT_NEGATIVE));
     Some(Link {
         nic_ns: nic_ns?,
         host_ns: host_ns?,
@@ -188,6 +191,10 @@ fn link(reader: &mut Reading<'_>, table: &Table<'_>) -> Option<Link> {
         gbps: gbps?,
         nic_move_ns: nic_move_ns?,
         host_move_ns: host_move_ns?,
+        fetch_ns: match fetch_ns {
+            Some(read) => Some(read?),
+            None => None,
+        },
     })
 }
 

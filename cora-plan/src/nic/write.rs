@@ -66,6 +66,9 @@ impl Page {
             ("nic_move_ns", &link.nic_move_ns),
             ("host_move_ns", &link.host_move_ns),
         ]);
+        if let Some(fetch_ns) = &link.fetch_ns {
+            self.figures(&[("fetch_ns", fetch_ns)]);
+        }
     }
 
     fn port(&mut self, port: &Port) {

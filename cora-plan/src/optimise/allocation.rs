@@ -159,8 +159,10 @@ fn problem(
             return at_host.or(no_places.then_some(true));
         };
         let pinned = candidate.pinned.get(&state.name).map(|place| is_at_nic(*place));
-        let alike = no_places && !matches!(state.kind, Kind::Singleton | Kind::PerBucket);
-        pinned.or(alike.then_some(true))
+        let is_value = matches!(state.kind, Kind::Singleton | Kind::PerBucket);
+        // Where places are no choice, nothing is fetched.
+        let fixed = if is_value { state.region.is_some().then_some(false) } else { Some(true) };
+        pinned.or(if no_places { fixed } else { None })
     };
     let shares: Vec<f64> = owned.iter().map(|owned| f64::from(u8::from(*owned))).collect();
     let after = offer::after(candidate.sides, setting.classes(), &shares);
@@ -208,6 +210,7 @@ fn allocation(candidate: &Candidate, graph: &Graph, on: &[bool], shares: &[f64])
             (false, _) => Place::Host,
             (true, Kind::PerBucket) if candidate.sides == Sides::Dealt => Place::Divided,
             (true, Kind::Keyed) => Place::Travels,
+            (true, Kind::Singleton) if candidate.sides == Sides::Split => Place::Fetched,
             (true, Kind::Singleton | Kind::PerBucket) => Place::Nic,
             (true, Kind::Commutative | Kind::ReadMostly) => Place::Replica,
         };

@@ -74,9 +74,11 @@ fn write(out: &mut String, graph: &Graph, plan: Option<&Plan>) -> std::fmt::Resu
             }
         }
     }
-    // Only `dealt` divides states, so other pictures need no class for it.
-    let divided = graph.states.iter().any(|s| place(plan, &s.name) == Some(Place::Divided));
-    let places = Place::ALL.into_iter().filter(|place| divided || *place != Place::Divided);
+    // Only `dealt` divides states, and only regions are fetched, so other pictures need no class
+    // for it.
+    let has = |rare: Place| graph.states.iter().any(|s| place(plan, &s.name) == Some(rare));
+    let is_rare = |place: Place| matches!(place, Place::Divided | Place::Fetched);
+    let places = Place::ALL.into_iter().filter(|place| !is_rare(*place) || has(*place));
     for place in [None].into_iter().chain(places.map(Some)) {
         let (fill, line) = colours(place);
         let class = place.map_or("unplaced", Place::word);

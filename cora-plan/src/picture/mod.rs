@@ -73,6 +73,7 @@ fn colours(place: Option<Place>) -> (&'static str, &'static str) {
         Some(Place::Host) => ("#fdeedc", "#b45f06"),
         Some(Place::Replica) => ("#f1e8fb", "#6a3fa0"),
         Some(Place::Divided) => ("#e0f5f5", "#0f6e6e"),
+        Some(Place::Fetched) => ("#fbf3cf", "#7d5a00"),
         None => ("#f4f4f5", "#52525b"),
     }
 }

@@ -290,7 +290,8 @@ fn order_shows(state: &StateNode, place: Option<Place>) -> bool {
         // A packet that waits at the NIC may choose a reply key, and any other packet may carry
         // that key.
         Some(Place::Travels) => state.keyed.as_ref().is_some_and(Keyed::translates),
-        Some(Place::Nic | Place::Replica | Place::Divided) | None => false,
+        // What the NIC reads of it is of no order with the host's writes.
+        Some(Place::Nic | Place::Replica | Place::Divided | Place::Fetched) | None => false,
     }
 }
 

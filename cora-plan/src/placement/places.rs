@@ -69,7 +69,7 @@ fn check(
             line,
         });
     }
-    let allowed = allowed(state.kind);
+    let allowed = allowed(state);
     if allowed.contains(&place) {
         return None;
     }
@@ -87,9 +87,10 @@ fn check(
     })
 }
 
-/// Places that a kind allows under `split`, its default first.
-pub fn allowed(kind: Kind) -> &'static [Place] {
-    match kind {
+/// Places that a state's kind allows under `split`, its default first.
+pub fn allowed(state: &StateNode) -> &'static [Place] {
+    match state.kind {
+        Kind::Singleton if state.region.is_some() => &[Place::Host, Place::Fetched],
         Kind::Keyed => &[Place::Travels, Place::Host],
         Kind::Singleton | Kind::PerBucket => &[Place::Host],
         Kind::Commutative => &[Place::Replica],

@@ -86,6 +86,9 @@ fn follows(graph: &Graph, state: &StateNode, place: Place, group: &Group) -> Str
         },
         Place::Nic => "the NIC holds it".to_owned(),
         Place::Divided => "each side has the values of its own buckets".to_owned(),
+        Place::Fetched => {
+            "the NIC reads copies of its items, and paths that write them punt".to_owned()
+        }
         Place::Host => {
             let users: Vec<&str> =
                 graph.users(&state.name).map(|handler| handler.name.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::words::listed;
-use crate::graph::{Graph, HandlerNode, StateNode};
+use crate::graph::{Access, Does, Graph, HandlerNode, StateNode};
 use crate::model::Allocation;
 use crate::placement::MESSAGE;
 use crate::vocabulary::{Kind, Place, Sides};
@@ -66,6 +66,9 @@ fn chosen(node: &StateNode, place: Place) -> &'static str {
             "every entry belongs to flows that have one owner at a time"
         }
         (Kind::Keyed, _) => "the search found no better plan that lets it travel",
+        (Kind::Singleton, Place::Fetched) => {
+            "its items stay at the host, and messages that only read some need not go there"
+        }
         (Kind::Singleton, _) if node.region.is_some() => {
             "its items are for messages of any flow, and the side that all can reach is the host"
         }
@@ -104,6 +107,19 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
         Place::Replica => node.replicas().to_owned(),
         Place::Nic => "the NIC holds it".to_owned(),
         Place::Divided => "each side has the values of its own buckets".to_owned(),
+        Place::Fetched => {
+            let writers: Vec<String> = graph
+                .users(&node.name)
+                .filter_map(|handler| writing(handler, &node.name))
+                .collect();
+            match &writers[..] {
+                [] => "the NIC reads copies of them; none is ever written".to_owned(),
+                writers => format!(
+                    "the NIC reads copies of them; messages on {} go to the host",
+                    writers.join(" and ")
+                ),
+            }
+        }
         Place::Host => {
             let users: Vec<String> =
                 graph.users(&node.name).map(|handler| reaching(handler, &node.name)).collect();
@@ -121,12 +137,26 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
 /// The paths of a handler that reach a state: `2 of the 5 paths of `nat``.
 fn reaching(handler: &HandlerNode, state: &str) -> String {
     let all = handler.paths.len();
-    let reach = |path: &&crate::graph::Path| path.accesses.iter().any(|it| it.state == state);
-    match handler.paths.iter().filter(reach).count() {
+    match counted(handler, |access| access.state == state) {
         _ if all == 0 => format!("paths of `{}` that reach it", handler.name),
         some if some == all => format!("every path of `{}`", handler.name),
         some => format!("{some} of the {all} paths of `{}`", handler.name),
     }
+}
+
+/// The paths of a handler that write a region, if any do.
+fn writing(handler: &HandlerNode, state: &str) -> Option<String> {
+    let all = handler.paths.len();
+    match counted(handler, |access| access.state == state && access.does != Does::Read) {
+        0 if all > 0 => None,
+        some if some == all => Some(format!("every path of `{}`", handler.name)),
+        some => Some(format!("{some} of the {all} paths of `{}`", handler.name)),
+    }
+}
+
+/// How many paths of a handler have such an access.
+fn counted(handler: &HandlerNode, such: impl Fn(&Access) -> bool) -> usize {
+    handler.paths.iter().filter(|path| path.accesses.iter().any(&such)).count()
 }
 
 /// The reason for a handler's side.

@@ -71,7 +71,7 @@ fn state(planner: &dyn Planner, case: &Case, planned: &Planned, name: &str) -> N
     };
     let subject = Subject::State(name.to_owned());
     let today = subject.standing(planned);
-    let others = allowed_places(node.kind).iter().filter(|place| Standing::At(**place) != today);
+    let others = allowed_places(node).iter().filter(|place| Standing::At(**place) != today);
     let tried: Vec<NextBest> =
         others.map(|place| pinned(planner, case, &subject, *place)).collect();
     let tried = if tried.is_empty() { one_sided(planner, case, planned, &subject) } else { tried };

@@ -167,6 +167,9 @@ impl Standing {
             Self::At(Place::Host) => "stays at the host",
             Self::At(Place::Replica) => "has a replica on each side",
             Self::At(Place::Divided) => "is divided by bucket",
+            Self::At(Place::Fetched) => {
+                "stays at the host, and the NIC fetches copies of its items"
+            }
             Self::HostAlone => "runs at the host alone",
             Self::EitherSide => "runs at the side that owns the packet's flow",
             Self::NicAlone => "runs at the NIC alone",

@@ -209,9 +209,9 @@ impl<A: App> Engine<A> {
             (None, false)
         };
         let verdict = self.app.chain::<R>(packet, &mut self.outbox);
-        let overflowed = visit.undo && self.app.overflowed();
+        let is_void = visit.undo && self.app.is_void();
         let ran = match verdict {
-            _ if overflowed => Ran::Punted,
+            _ if is_void => Ran::Punted,
             // No datagram is there that could go on.
             Ok(_) if A::MESSAGES && packet.port() == SENT => Ran::Forward(Forward::Done),
             // No packet becomes a message.

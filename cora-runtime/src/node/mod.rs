@@ -36,6 +36,25 @@ pub trait Inbox {
     fn release(&mut self);
 }
 
+/// A file that this process inherited, and its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Inherited {
+    /// The file's descriptor.
+    pub fd: i32,
+    /// Bytes to map.
+    pub length: usize,
+}
+
+/// What a NIC half shares with its host.
+#[derive(Clone, Copy, Debug)]
+pub struct NicFiles {
+    /// The regions with the rings.
+    pub regions: Inherited,
+    /// The items of the host's [regions](cora_core::state::Region), to be read; without them,
+    /// messages go to the items.
+    pub items: Option<Inherited>,
+}
+
 /// What a process with many NIC halves is told: each is in a room with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {

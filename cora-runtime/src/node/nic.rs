@@ -349,7 +349,7 @@ impl<A: App> NicLoop<A> {
             if matches!(home.kind(), state::Kind::Keyed) && A::PLAN.sides.nic_runs_alone() {
                 flows = flows.max(home.entries(now));
             }
-            if *place != Place::Host && A::PLAN.sides != Sides::HostOnly {
+            if !matches!(place, Place::Host | Place::Fetched) && A::PLAN.sides != Sides::HostOnly {
                 home.export(now, &mut |piece| {
                     out.send(&Control::Piece { state: number as u16, piece }.into());
                 });

@@ -177,8 +177,8 @@ impl<S: Keyed> Home for Wrapped<S> {
     fn merge(&mut self, piece: &[u8]) -> Result<(), Malformed> {
         self.table().merge(piece)
     }
-    fn overflowed(&self) -> bool {
-        self.table.borrow().overflowed()
+    fn is_void(&self) -> bool {
+        self.table.borrow().is_void()
     }
     fn as_travelling(&mut self) -> Option<&mut dyn Travelling> {
         Some(self)

@@ -94,8 +94,8 @@ impl<A: SimApp> Transaction for Recorded<A> {
         });
     }
 
-    fn overflowed(&mut self) -> bool {
-        self.app.overflowed()
+    fn is_void(&mut self) -> bool {
+        self.app.is_void()
     }
 }
 

@@ -2,16 +2,17 @@
 
 use std::fmt;
 
-use cora_plan::Graph;
 use cora_plan::graph::{HookNode, StateNode};
-use cora_plan::vocabulary::{Kind, Sides};
+use cora_plan::vocabulary::{Kind, Place, Sides};
+use cora_plan::{Graph, Plan};
 
 use super::{AT_THE_HOST, BUCKETS, Lines, SCHEDULE, number_of};
 
-pub(super) fn emit(out: &mut Lines, graph: &Graph, sides: Sides) -> fmt::Result {
+pub(super) fn emit(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
+    let sides = plan.placement.sides;
     let recorded = recorded(graph);
     out.block("impl Lifecycle for Program", |out| {
-        sizes(out, graph)?;
+        sizes(out, graph, plan)?;
         if !recorded.is_empty() {
             out.line(format_args!("const RECORDED: &'static [usize] = &{recorded:?};"))?;
         }
@@ -42,13 +43,20 @@ pub(super) fn emit(out: &mut Lines, graph: &Graph, sides: Sides) -> fmt::Result 
     })
 }
 
-fn sizes(out: &mut Lines, graph: &Graph) -> fmt::Result {
+fn sizes(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     // Each state is aligned to a cache line, which costs up to 64 bytes of padding.
     out.line("const MEMORY: usize = 64")?;
     for number in 0..graph.states.len() {
         out.line(format_args!("    + 64 + <S{number} as Stored>::BYTES"))?;
     }
     out.line("    + 0;")?;
+    let place = |state: &StateNode| plan.placement.places.get(&state.name);
+    if graph.states.iter().any(|state| place(state) == Some(&Place::Fetched)) {
+        let regions = graph.states.iter().enumerate().filter(|(_, state)| state.region.is_some());
+        let items: Vec<String> =
+            regions.map(|(number, _)| format!("<S{number} as Stored>::ITEMS")).collect();
+        out.line(format_args!("const ITEMS: usize = {};", items.join(" + ")))?;
+    }
     let single: Vec<usize> =
         (0..graph.states.len()).filter(|at| graph.states[*at].keyed.is_none()).collect();
     if !single.is_empty() {

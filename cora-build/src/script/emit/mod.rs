@@ -162,7 +162,7 @@ fn file(out: &mut Lines, graph: &Graph, plan: &Plan, nic_image: bool) -> fmt::Re
         messages::emit(out, graph, plan)?;
         states::emit(out, graph, plan)?;
         out.text.push('\n');
-        lifecycle::emit(out, graph, plan.placement.sides)?;
+        lifecycle::emit(out, graph, plan)?;
         out.text.push('\n');
         prefetch::emit(out, graph, plan)?;
         out.text.push('\n');
@@ -272,7 +272,6 @@ fn entry(out: &mut Lines, graph: &Graph, nic_image: bool) -> fmt::Result {
     out.line("#[cfg(target_os = \"none\")]")?;
     out.line("#[allow(unsafe_code, reason = \"the runtime's entry calls it by this name\")]")?;
     out.line("#[unsafe(no_mangle)]")?;
-    out.block("extern \"Rust\" fn __cora_main(fd: i32, length: usize) -> i32", |out| {
-        out.line("::cora::__private::nic::serve::<Program>(fd, length)")
-    })
+    let head = "extern \"Rust\" fn __cora_main(files: ::cora::__private::nic::NicFiles) -> i32";
+    out.block(head, |out| out.line("::cora::__private::nic::serve::<Program>(files)"))
 }

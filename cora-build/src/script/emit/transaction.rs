@@ -31,18 +31,25 @@ fn each_state(out: &mut Lines, graph: &Graph, plan: &Plan) -> fmt::Result {
     ] {
         out.line("#[inline(always)]")?;
         out.block(format_args!("fn {method}(&mut self{parameters})"), |out| {
-            order.iter().try_for_each(|state| {
-                out.line(format_args!("Home::{method}(&mut self.s{state}{arguments});"))
-            })
+            for state in &order {
+                out.line(format_args!("Home::{method}(&mut self.s{state}{arguments});"))?;
+            }
+            if method != "commit" {
+                return Ok(());
+            }
+            let regions = order.iter().filter(|state| graph.states[**state].region.is_some());
+            for state in regions {
+                out.line(format_args!("Home::publish(&mut self.s{state});"))?;
+            }
+            Ok(())
         })?;
         out.text.push('\n');
     }
     enter(out, graph, plan)?;
     out.line("#[inline(always)]")?;
-    out.block("fn overflowed(&mut self) -> bool", |out| {
-        let all: Vec<String> = (0..graph.states.len())
-            .map(|state| format!("Home::overflowed(&self.s{state})"))
-            .collect();
+    out.block("fn is_void(&mut self) -> bool", |out| {
+        let all: Vec<String> =
+            (0..graph.states.len()).map(|state| format!("Home::is_void(&self.s{state})")).collect();
         out.line(all.join(" || "))
     })?;
     out.text.push('\n');

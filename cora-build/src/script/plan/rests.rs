@@ -34,7 +34,7 @@ pub fn names<'a>(graph: &'a Graph, plan: &Plan) -> Vec<&'a str> {
         return Vec::new();
     }
     let travels = |state: &StateNode| place(plan, state) == Some(Place::Travels);
-    let dies = |state: &StateNode| place(plan, state) == Some(Place::Host);
+    let dies = |state: &StateNode| place(plan, state).is_some_and(Place::is_of_host);
     let found = find(graph, travels, dies);
     graph
         .states

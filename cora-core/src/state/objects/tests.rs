@@ -121,7 +121,7 @@ fn write(objects: &mut Objects<Node>, model: &mut Model, dice: &mut Dice) {
         4 | 5 => {
             let Some(at) = any(dice, model) else { return };
             let removed = objects.remove(model[at].0);
-            if !objects.overflowed() {
+            if !objects.is_void() {
                 assert_eq!(removed, Some(model[at].1));
                 model.swap_remove(at);
             }
@@ -133,7 +133,7 @@ fn write(objects: &mut Objects<Node>, model: &mut Model, dice: &mut Dice) {
             let from = dice.roll(model[one].2.len() - count + 1);
             let at = dice.roll(model[two].2.len() - count + 1);
             objects.copy(model[one].0, from..from + count, model[two].0, at).unwrap();
-            if !objects.overflowed() {
+            if !objects.is_void() {
                 let bytes = model[one].2[from..from + count].to_vec();
                 model[two].2[at..at + count].copy_from_slice(&bytes);
             }
@@ -142,7 +142,7 @@ fn write(objects: &mut Objects<Node>, model: &mut Model, dice: &mut Dice) {
             let Some(at) = any(dice, model) else { return };
             let (id, head, bytes) = &mut model[at];
             let Some(object) = objects.get_mut(*id) else {
-                assert!(objects.overflowed(), "an object is lost");
+                assert!(objects.is_void(), "an object is lost");
                 return;
             };
             head.odd = head.odd.wrapping_add(1);
@@ -236,11 +236,11 @@ fn runs_undo_and_moves_are_as_in_a_model() {
             let most = if dice.roll(20) == 0 { 90 } else { 8 };
             for _ in 0..dice.roll(most) {
                 write(objects, model, &mut dice);
-                if objects.overflowed() {
+                if objects.is_void() {
                     break;
                 }
             }
-            let punts = undo && (objects.overflowed() || dice.roll(3) == 0);
+            let punts = undo && (objects.is_void() || dice.roll(3) == 0);
             end(objects, undo, punts);
             if punts {
                 *model = before;

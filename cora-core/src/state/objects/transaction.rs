@@ -164,7 +164,7 @@ impl<S: ObjectState> Home for Objects<S> {
     }
 
     #[inline]
-    fn overflowed(&self) -> bool {
+    fn is_void(&self) -> bool {
         self.journal.overflowed()
     }
 

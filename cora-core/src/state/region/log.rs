@@ -8,10 +8,27 @@ use super::MOST_ITEMS;
 
 /// An item of the run.
 #[derive(Debug)]
-struct Noted<S> {
+pub(super) struct Noted<S> {
     number: u32,
     written: bool,
+    /// The version of a copy, and whether the copy must be of the moment of all others.
+    version: u64,
+    checked: Cell<bool>,
     item: S,
+}
+
+impl<S> Noted<S> {
+    /// The item.
+    #[inline]
+    pub(super) const fn item(&self) -> &S {
+        &self.item
+    }
+
+    /// From now on it must be of the moment of all others: its version, if that is new.
+    #[inline]
+    pub(super) fn check(&self) -> Option<u64> {
+        (!self.checked.replace(true)).then_some(self.version)
+    }
 }
 
 /// The items of the current run, in the order of their first use. Each stays where it is, since
@@ -39,33 +56,41 @@ impl<S: Copy + 'static> Log<S> {
 
     /// The item with this number, if the run has used it.
     #[inline]
-    pub(super) fn get(&self, number: u32) -> Option<&S> {
-        self.noted().find(|noted| noted.number == number).map(|noted| &noted.item)
+    pub(super) fn get(&self, number: u32) -> Option<&Noted<S>> {
+        self.noted().find(|noted| noted.number == number)
     }
 
     /// Notes an item that is read for the first time; `None` if there is no room.
     #[inline]
-    pub(super) fn note(&self, number: u32, item: S) -> Option<&S> {
+    pub(super) fn note(&self, number: u32, (item, version): (S, u64)) -> Option<&Noted<S>> {
         let place = self.places.get(self.used.get())?;
+        let checked = Cell::new(false);
         // The place is free: those in use are in front of it.
-        let _was_free = place.set(Noted { number, written: false, item });
+        let _was_free = place.set(Noted { number, written: false, version, checked, item });
         self.used.set(self.used.get() + 1);
-        place.get().map(|noted| &noted.item)
+        place.get()
+    }
+
+    /// Whether no item was noted behind this one.
+    #[inline]
+    pub(super) fn is_last(&self, noted: &Noted<S>) -> bool {
+        self.noted().last().is_some_and(|last| last.number == noted.number)
     }
 
     /// Notes an item that is written; `None` if there is no room.
     #[inline]
     pub(super) fn write(&mut self, number: u32, item: S) -> Option<()> {
         let used = self.used.get();
+        let now = Noted { number, written: true, version: 0, checked: Cell::new(true), item };
         let noted = self.places.iter_mut().take(used).filter_map(OnceCell::get_mut);
         for place in noted {
             if place.number == number {
-                *place = Noted { number, written: true, item };
+                *place = now;
                 return Some(());
             }
         }
         let place = self.places.get(used)?;
-        let _was_free = place.set(Noted { number, written: true, item });
+        let _was_free = place.set(now);
         self.used.set(used + 1);
         Some(())
     }

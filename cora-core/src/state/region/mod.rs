@@ -3,32 +3,41 @@
 //! A handler reads and writes items of any number, whatever its flow. All reads of a run are of one
 //! moment, and its writes are there at one moment, or not at all.
 //!
-//! ```text
-//! items   the encodings, one behind the other, in whole words; zeroes until they are written
-//! log     the items that the current run has read or written
-//! ```
+//! The items are at their home, a side that handles messages one by one. The other side may fetch
+//! copies of them, if the plan lets it: its runs read, and what they read is of one moment, or the
+//! run is taken back and its message goes to the home. So does the message of a run that writes.
 //!
 //! An item that nobody has written is the one that zero bytes encode.
 //!
 //! | module | concept |
 //! | --- | --- |
+//! | `memory` | the memory of all regions, which both sides may map |
+//! | `items` | the items there, with versions |
 //! | `log` | the items of a run |
+//! | `reads` | the reads of a run away from the items' home |
 //! | `report` | items in reports, and on their way to the other side |
 
+mod items;
 mod log;
+mod memory;
+mod reads;
 mod report;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 
-use super::memory::bytes_for;
 use super::{Announced, Kind, Memory, OutOfMemory, Stored};
 use crate::plain::Plain;
 use crate::trace::{Asked, asked};
 use crate::verdict::Stop;
 use crate::verdict::reasons::{NoSuchItem, TooManyItems};
-use log::Log;
+use items::Items;
+use log::{Log, Noted};
+pub use memory::RegionMemory;
+pub(crate) use memory::RegionWords;
+use reads::Reads;
+pub use reads::{MOST_FETCHED, MOST_FETCHED_BYTES};
 
 /// A state of numbered items, as declared by `#[state(region, length = …)]`.
 pub trait RegionState: Plain {
@@ -49,7 +58,7 @@ pub const MOST_REGION_BYTES: usize = 1 << 32;
 
 /// The items of a state, as a handler uses them. Items have numbers, from 0 on.
 pub struct Region<S: RegionState> {
-    words: &'static mut [u64],
+    items: Items<S>,
     log: Log<S>,
 }
 
@@ -60,15 +69,6 @@ impl<S: RegionState> fmt::Debug for Region<S> {
 }
 
 impl<S: RegionState> Region<S> {
-    /// Words of an item.
-    const STRIDE: usize = if S::SIZE == 0 { 1 } else { S::SIZE.div_ceil(8) };
-    const WORDS: usize = {
-        assert!(S::SIZE <= LONGEST_ITEM, "an item of a region has at most 2,040 bytes");
-        let words = Self::STRIDE * S::LENGTH as usize;
-        assert!(words * 8 <= MOST_REGION_BYTES, "a region has at most 4 GiB");
-        words
-    };
-
     /// Number of items.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a region has an item, at least")]
@@ -83,11 +83,16 @@ impl<S: RegionState> Region<S> {
     #[inline]
     pub fn read(&self, number: u32) -> Result<&S, Stop> {
         asked(S::NAME, Asked::Read);
-        if let Some(item) = self.log.get(number) {
-            return Ok(item);
+        let noted = self.noted(number)?;
+        if let Some(reads) = self.items.reads()
+            && let Some(version) = noted.check()
+        {
+            let is_old = !self.log.is_last(noted);
+            if !reads.check(self.items.version_at(number), version, is_old) {
+                return Err(lacks(reads));
+            }
         }
-        let item = self.stored(number)?;
-        self.log.note(number, item).ok_or(Stop::drop(TooManyItems))
+        Ok(noted.item())
     }
 
     /// The item with this number at any moment: what is read so may be older or newer than what
@@ -96,7 +101,8 @@ impl<S: RegionState> Region<S> {
     /// Refused as [`Self::read`].
     #[inline]
     pub fn peek(&self, number: u32) -> Result<&S, Stop> {
-        self.read(number)
+        asked(S::NAME, Asked::Read);
+        self.noted(number).map(Noted::item)
     }
 
     /// Writes the item with this number. It is there when the run has ended well.
@@ -108,36 +114,45 @@ impl<S: RegionState> Region<S> {
         if number >= S::LENGTH {
             return Err(Stop::drop(NoSuchItem));
         }
+        if let Some(reads) = self.items.reads() {
+            return Err(lacks(reads));
+        }
         self.log.write(number, item).ok_or(Stop::drop(TooManyItems))
     }
 
-    /// The item as it is stored.
+    /// The item in the log of this run.
     #[inline]
-    fn stored(&self, number: u32) -> Result<S, Stop> {
-        let at = number as usize * Self::STRIDE;
-        let words = self.words.get(at..at + Self::STRIDE).ok_or(Stop::drop(NoSuchItem))?;
-        // What is stored is what was encoded: another one is never made.
-        S::get(zerocopy::IntoBytes::as_bytes(words)).ok_or(Stop::drop(NoSuchItem))
-    }
-
-    /// Stores an item.
-    #[inline]
-    fn store(words: &mut [u64], number: u32, item: &S) {
-        let at = number as usize * Self::STRIDE;
-        if let Some(place) = words.get_mut(at..at + Self::STRIDE) {
-            item.put(zerocopy::IntoBytes::as_mut_bytes(place));
+    fn noted(&self, number: u32) -> Result<&Noted<S>, Stop> {
+        if let Some(noted) = self.log.get(number) {
+            return Ok(noted);
         }
+        let Some(reads) = self.items.reads() else {
+            let item = self.items.get(number).ok_or(Stop::drop(NoSuchItem))?;
+            return self.log.note(number, (item, 0)).ok_or(Stop::drop(TooManyItems));
+        };
+        // Copies of several moments may make a number that is of no item: the home decides.
+        let copy = if reads.may_fetch(S::SIZE) { self.items.copy(number) } else { None };
+        copy.and_then(|copy| self.log.note(number, copy)).ok_or_else(|| lacks(reads))
     }
+}
+
+/// The run is void: its message goes to the items' home.
+#[cold]
+fn lacks(reads: Reads) -> Stop {
+    reads.lacks();
+    Stop::punt()
 }
 
 impl<S: RegionState> Stored for Region<S> {
     const NAME: &'static str = S::NAME;
     const KIND: Kind = Kind::Region;
-    const BYTES: usize = bytes_for::<u64>(Self::WORDS) + Log::<S>::BYTES;
+    const BYTES: usize = Self::ITEMS + Reads::BYTES + Log::<S>::BYTES;
+    const ITEMS: usize = Items::<S>::BYTES;
     type Home = Self;
 
     fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
-        Ok(Self { words: memory.take_u64(Self::WORDS)?, log: Log::create(memory)? })
+        let (items, log) = (Items::create(memory)?, Log::create(memory)?);
+        Ok(Self { items, log })
     }
 
     #[inline]

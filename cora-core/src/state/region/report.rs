@@ -1,6 +1,7 @@
 //! Items in reports, and on their way to the other side: those that are not all zeroes.
 
 use super::super::{DescribeItem, Described, Home, Kind, MAX_PIECE, Malformed, Visit};
+use super::reads::Reads;
 use super::{LONGEST_ITEM, Region, RegionState};
 use crate::plain::Plain;
 
@@ -9,17 +10,6 @@ const NUMBER: usize = 4;
 /// Bytes of a piece.
 const PIECE: usize = NUMBER + LONGEST_ITEM;
 const _: () = assert!(PIECE <= MAX_PIECE, "an item is a piece");
-
-impl<S: RegionState> Region<S> {
-    /// Visits the encodings of items that are not all zeroes.
-    fn each_written(&self, visit: &mut dyn FnMut(u32, &[u8])) {
-        let all = (0..S::LENGTH).zip(self.words.chunks_exact(Self::STRIDE));
-        for (number, words) in all.filter(|(_, words)| words.iter().any(|word| *word != 0)) {
-            let bytes = zerocopy::IntoBytes::as_bytes(words);
-            visit(number, bytes.get(..S::SIZE).unwrap_or_default());
-        }
-    }
-}
 
 impl<S: RegionState> Home for Region<S> {
     fn kind(&self) -> Kind {
@@ -32,21 +22,40 @@ impl<S: RegionState> Home for Region<S> {
 
     #[inline]
     fn commit(&mut self, _: bool) {
-        let Self { words, log } = self;
+        let Self { items, log } = self;
         for (number, item) in log.written() {
-            Self::store(words, number, item);
+            items.begin_commit();
+            items.store(number, item);
         }
         log.clear();
+        if let Some(reads) = items.reads() {
+            reads.clear();
+        }
+    }
+
+    #[inline]
+    fn publish(&mut self) {
+        self.items.end_commit();
     }
 
     #[inline]
     fn rollback(&mut self) {
         self.log.clear();
+        if let Some(reads) = self.items.reads() {
+            reads.clear();
+        }
+    }
+
+    /// Away from its home, a run that was refused something is void, whatever its handler made of
+    /// it, and so is one whose copies are of several moments.
+    #[inline]
+    fn is_void(&self) -> bool {
+        self.items.reads().is_some_and(Reads::are_void)
     }
 
     fn export(&mut self, _: u64, piece: &mut dyn FnMut(&[u8])) {
         let mut bytes = [0; PIECE];
-        self.each_written(&mut |number, item| {
+        self.items.each_written(&mut |number, item| {
             let whole = NUMBER + item.len();
             number.put(&mut bytes);
             if let Some(place) = bytes.get_mut(NUMBER..whole) {
@@ -63,7 +72,7 @@ impl<S: RegionState> Home for Region<S> {
         if number >= S::LENGTH {
             return Err(Malformed);
         }
-        Self::store(self.words, number, &item);
+        self.items.store(number, &item);
         Ok(())
     }
 
@@ -74,7 +83,7 @@ impl<S: RegionState> Home for Region<S> {
 
 impl<S: RegionState> Described for Region<S> {
     fn describe(&self, _: u64, item: &mut DescribeItem<'_>) {
-        self.each_written(&mut |number, bytes| {
+        self.items.each_written(&mut |number, bytes| {
             let Some(value) = S::get(bytes) else { return };
             item(&number.to_be_bytes(), &mut |to| {
                 to.open();

@@ -405,7 +405,7 @@ impl<S: Keyed> Home for Table<S> {
         Err(Malformed)
     }
 
-    fn overflowed(&self) -> bool {
+    fn is_void(&self) -> bool {
         self.raw.overflowed()
     }
 

@@ -234,6 +234,7 @@ fn legend(out: &mut String, shown: &Shown<'_>, height: i32) -> std::fmt::Result 
             Place::Host => "pinned to the host",
             Place::Replica => "a replica on each side",
             Place::Divided => "divided by bucket",
+            Place::Fetched => "at the host, read from both",
         };
         writeln!(out, "<text class=\"line\" x=\"{}\" y=\"{y}\">{meaning}</text>", x + 18)?;
         x += 18 + text::width(meaning, 12) + 24;
