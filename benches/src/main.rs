@@ -21,6 +21,7 @@
 //! | `handler` | cost of an empty chain of handlers |
 //! | `heads` | cost of long frames that the NIC passes on, whole and as heads |
 //! | `messages` | mailboxes of messages against those of actors, and what light messages wait for |
+//! | `active` | items of regions that are fetched, against messages that go to them |
 //! | `asked` | servers that are asked over UDP |
 //! | `cache` | a cache before memcached against memcached alone |
 //! | `participant` | a participant of transactions against a UDP server by hand |
@@ -41,6 +42,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command's output")]
 #![expect(clippy::cast_precision_loss, reason = "counts and nanoseconds of a few seconds")]
 
+mod active;
 mod adaptation;
 mod additive;
 mod asked;
@@ -108,6 +110,9 @@ struct Arguments {
     /// The directory of the static program that is attached at an agent.
     #[arg(long, value_name = "DIRECTORY")]
     confined: Option<PathBuf>,
+    /// The directory of the example that is built under a plan that fetches its regions.
+    #[arg(long, value_name = "DIRECTORY")]
+    fetched: Option<PathBuf>,
     /// The directory of the examples that are built under the plan `split`.
     #[arg(long, value_name = "DIRECTORY")]
     split: Option<PathBuf>,
@@ -208,6 +213,10 @@ fn main() -> std::io::Result<()> {
     }
     if wanted("messages") {
         messages::run(arguments.quick, &mut tell);
+    }
+    if wanted(active::NAME) {
+        let programs = arguments.fetched.as_deref().zip(arguments.split.as_deref());
+        active::run(programs, arguments.quick, &mut tell)?;
     }
     if let Some(programs) = arguments.programs.as_deref().filter(|_| wanted("nf")) {
         nf::run(programs, arguments.quick, &wanted, &mut tell)?;

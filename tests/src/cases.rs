@@ -202,11 +202,11 @@ impl Case {
         self.each(check);
     }
 
-    /// Runs it under a plan of `tests/plans/` on each NIC. `check` gets what is left, what the host
+    /// Runs it under the plan in this file on each NIC. `check` gets what is left, what the host
     /// alone leaves, and the report.
     pub fn under_plan(&self, plan: &str, check: &dyn Fn(&Left, &Left, &Value)) {
         let (alone, _) = self.run(plan_of_host_alone(), &["--nic", "off"]);
-        let plan = root().join("tests/plans").join(plan);
+        let plan = root().join(plan);
         let mut nics = vec!["native"];
         match emulator() {
             Ok(_) => nics.push("emulated"),

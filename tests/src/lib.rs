@@ -7,6 +7,7 @@
 //! | [`process`] | commands with a time limit, and their output |
 //! | [`control`] | requests to a live run |
 //! | [`live_run`] | live runs, as an operator has them |
+//! | [`served`] | programs that take messages, at a UDP socket |
 //! | [`draw`] | numbers that follow from a seed |
 //! | [`executable`] | programs and scripts that tests put in place and start |
 //! | [`cases`] | programs on traffic with known outcomes, run in every way |
@@ -48,6 +49,7 @@ pub mod live_run;
 pub mod machines;
 pub mod pcapng;
 pub mod process;
+pub mod served;
 pub mod shared_nic;
 pub mod site;
 pub mod watch;

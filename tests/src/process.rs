@@ -136,6 +136,13 @@ impl Running {
     }
 }
 
+/// A test that fails leaves nothing behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
 impl Ended {
     /// Asserts that the command succeeded; otherwise the test shows its output.
     #[must_use]

@@ -47,8 +47,8 @@ pub const EXAMPLES: [&str; 20] = [
 
 /// The examples for messages of applications: those that take them in place of packets, and
 /// `token`, which reads them in packets.
-pub const OF_MESSAGES: [&str; 7] =
-    ["transactions", "analytics", "replicated-kv", "cache", "token", "sensors", "mica"];
+pub const OF_MESSAGES: [&str; 8] =
+    ["transactions", "analytics", "replicated-kv", "cache", "token", "sensors", "mica", "btree"];
 
 /// The examples with counts of instructions, beside equivalent loops by hand.
 pub const FIRST: [&str; 4] = ["firewall", "nat", "heavy-hitter", "balancer"];

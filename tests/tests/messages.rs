@@ -313,7 +313,7 @@ fn what_the_nic_fetches_was_stored_before() {
         questions.push((name, is_put));
     }
     let case = Case::new("mica", &[], traffic);
-    case.under_plan("fetched.toml", &|left, alone, report| {
+    case.under_plan("examples/mica/fetched.toml", &|left, alone, report| {
         assert_eq!((&left.outcomes, &left.state), (&alone.outcomes, &alone.state));
         let mut answered = vec![false; questions.len()];
         let (mut hits, mut nothing) = (0, 0);

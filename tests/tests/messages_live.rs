@@ -2,9 +2,6 @@
 //! are killed, and the report accounts for each datagram and each message.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
-#[path = "messages_live/served.rs"]
-mod served;
-
 use std::fs::File;
 use std::io::BufWriter;
 use std::net::{SocketAddr, UdpSocket};
@@ -21,7 +18,7 @@ use cora_tests::process::{Ended, run};
 use cora_tests::workshop::{build, cargo, room, target, variable};
 use cora_traffic::pcap::Writer;
 
-use served::{Served, built, conserves, count, free};
+use cora_tests::served::{Served, built, conserves, count, free};
 
 /// The plans, each of which is a build of its own.
 const PLANS: [&str; 3] = ["split", "host-only", "nic-only"];

@@ -8,9 +8,6 @@ mod asker;
 #[expect(unreachable_pub, reason = "it is a module of the example, too")]
 #[path = "../../examples/replicated-kv/src/history.rs"]
 mod history;
-#[expect(dead_code, reason = "other programs are served so, too")]
-#[path = "messages_live/served.rs"]
-mod served;
 #[expect(dead_code, unreachable_pub, reason = "it is a module of the example, too")]
 #[path = "../../examples/replicated-kv/src/wire.rs"]
 mod wire;
@@ -33,7 +30,7 @@ use cora_traffic::pcap::Writer;
 use serde_json::Value;
 
 use asker::{Client, Wanted};
-use served::{Served, conserves, count, free};
+use cora_tests::served::{Served, conserves, count, free};
 use wire::{Command as Asked, Datagram, Name, Operation, Said};
 
 /// Upper bound on a run on a capture.

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{cargo, command, migration, need, run as run_command, target};
+use crate::{cargo, command, migration, need, root, run as run_command, target};
 
 /// In memory there is no NIC: the code that a packet runs through is measured. The examples, each
 /// of them on several shards,
@@ -54,6 +54,9 @@ const CACHE: [&str; 1] = ["cache"];
 /// The program of many tenants, and its figures.
 const ATTACHED: [&str; 1] = ["echoes"];
 const TENANTS: &str = "tenants";
+/// The example with regions, and its figures.
+const STORE: [&str; 1] = ["mica"];
+const ACTIVE: &str = "active";
 /// Parts that are measured without any program.
 const PARTS: [&str; 3] = ["ring", "table", "messages"];
 /// The example with other replicated stores beside it, and its figures.
@@ -75,7 +78,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let needs = |group: &str| each().any(|only| only.starts_with(group) || group.starts_with(only));
     let are_of =
         |groups: &[&str]| each().all(|only| groups.iter().any(|group| only.starts_with(group)));
-    let alone = [ADDITIVE, LINK, PARTICIPANT, CACHE[0], TENANTS];
+    let alone = [ADDITIVE, LINK, PARTICIPANT, CACHE[0], TENANTS, ACTIVE];
     let without: Vec<&str> = alone.into_iter().chain(PARTS).collect();
     let needs_none = are_of(&without);
     let all_but_others: Vec<&str> = without.into_iter().chain([SHARDS, REPLICATED]).collect();
@@ -83,9 +86,10 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let attached = needs(TENANTS).then(|| need::static_programs(&ATTACHED)).transpose()?;
     // Before the others: the same packages have another plan then.
     let mut others = Vec::new();
-    let plans: [(&str, &[Group]); 3] = [
+    let plans: [(&str, &[Group]); 4] = [
+        ("fetched", &[(ACTIVE, &STORE)]),
         ("dealt", &[(ADDITIVE, &DEALT)]),
-        ("split", &[(LINK, &LINKED), (REPLICATED, &[REPLICATED_KV])]),
+        ("split", &[(LINK, &LINKED), (REPLICATED, &[REPLICATED_KV]), (ACTIVE, &STORE)]),
         ("nic-only", &[(PARTICIPANT, &SERVED), (CACHE[0], &CACHE)]),
     ];
     for (plan, groups) in plans {
@@ -162,6 +166,8 @@ fn nic_programs(room: &Path) -> Result<(), String> {
 
 /// A build without an image for the emulator: the halves are code for this machine.
 fn build(plan: &str, room: &Path) -> Command {
+    let of_store = root().join("examples/mica/fetched.toml").display().to_string();
+    let plan = if plan == "fetched" { &of_store } else { plan };
     let mut build = cargo(&["build", "--release", "--features", "cora/measure"]);
     build.env("CORA_PLAN", plan).env("CORA_SKIP_NIC", "1").env("CARGO_TARGET_DIR", room);
     build

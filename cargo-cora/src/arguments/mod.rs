@@ -353,7 +353,7 @@ pub(crate) struct Planning {
     /// The output of `cargo cora measure` [default: the package's cora.measured.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) measured: Option<PathBuf>,
-    /// Put a state where it is said: travels, host or replica; may be given several times
+    /// Put a state where it is said: travels, host, replica or fetched; may be given several times
     #[arg(long, value_name = "STATE=PLACE")]
     pub(crate) pin: Vec<String>,
     /// How packets of the host's flows get there

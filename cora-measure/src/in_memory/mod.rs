@@ -52,7 +52,7 @@ pub(crate) struct Between {
 
 impl Between {
     /// What the NIC half may read.
-    pub(crate) fn to_read(&self) -> RegionMemory {
+    pub(crate) fn read_only(&self) -> RegionMemory {
         RegionMemory::away(self.items)
     }
 }

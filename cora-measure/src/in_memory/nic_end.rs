@@ -41,7 +41,7 @@ impl<A: App, I: Ingress, B: Inbox, O: Egress> NicEnd<A, I, B, O> {
         (wire, back): (I, B),
         out: O,
     ) -> Result<Self, RunError> {
-        let items = (A::ITEMS > 0).then(|| between.to_read());
+        let items = (A::ITEMS > 0).then(|| between.read_only());
         let mut app = supply.app_with::<A>(items, NicHalf::bytes)?;
         let mut memory = supply.memory(NicHalf::bytes(&mut app))?;
         let half = NicHalf::create(app, &mut memory).map_err(RunError::Memory)?;

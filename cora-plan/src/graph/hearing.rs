@@ -129,7 +129,8 @@ impl Settled<'_> {
                 several.iter().map(|it| format!("{}: {}", it.message.name, it.why())).collect()
             }
             Self::Fetched(region) => vec![format!(
-                "{region}: the NIC reads it while messages that write it may be on their way to the host"
+                "{region}: a NIC that fetches its items reads them while messages that write them may be \
+                 on their way to the host"
             )],
             Self::Always | Self::OneSide(_) | Self::OneWay => Vec::new(),
         }
@@ -159,14 +160,16 @@ impl Graph {
     /// it takes no messages.
     pub fn settled(&self, under: Option<&Under<'_>>) -> Option<Settled<'_>> {
         let hearings = self.hearings();
-        if let Some(region) = under.and_then(|under| self.fetched_and_written(under)) {
+        if !hearings.is_empty()
+            && let Some(region) = self.fetched_and_written(under)
+        {
             return Some(Settled::Fetched(region));
         }
         let several: Vec<Hearing<'_>> =
             hearings.iter().filter(|it| !it.order.is_settled()).cloned().collect();
         Some(match under {
             _ if hearings.is_empty() => return None,
-            _ if several.is_empty() => Settled::Always,
+            _ if several.is_empty() && self.fetched_and_written(None).is_none() => Settled::Always,
             Some(Under { sides: Sides::HostOnly, .. }) => Settled::OneSide("the host"),
             Some(Under { sides: Sides::NicOnly, .. }) => Settled::OneSide("the NIC"),
             Some(under) if self.goes_one_way(&hearings, under) => Settled::OneWay,
@@ -174,16 +177,24 @@ impl Graph {
         })
     }
 
-    /// A region that the NIC fetches and some handler writes.
-    fn fetched_and_written(&self, under: &Under<'_>) -> Option<&str> {
-        let is_written = |name: &str| {
-            let mut accesses = self.chain.iter().flat_map(|node| &node.paths);
-            let writes = |it: &super::Access| it.state == name && it.does != super::Does::Read;
-            accesses.any(|path| path.accesses.iter().any(writes))
-                || self.chain.iter().any(|node| node.paths.is_empty())
+    /// A region that some handler writes, and that the NIC fetches under this plan, or may fetch
+    /// under another one if there is none.
+    fn fetched_and_written(&self, under: Option<&Under<'_>>) -> Option<&str> {
+        let is_fetched =
+            |name: &str| under.is_none_or(|under| under.places.get(name) == Some(&Place::Fetched));
+        let regions = self.states.iter().filter(|state| state.region.is_some());
+        let mut names = regions.map(|state| state.name.as_str());
+        names.find(|name| is_fetched(name) && self.writes(name))
+    }
+
+    /// Whether any handler writes this state, as far as can be seen.
+    fn writes(&self, name: &str) -> bool {
+        let writes =
+            |access: &super::Access| access.state == name && access.does != super::Does::Read;
+        let of_handler = |node: &HandlerNode| {
+            node.paths.is_empty() || node.paths.iter().any(|path| path.accesses.iter().any(writes))
         };
-        let mut fetched = self.states.iter().map(|state| state.name.as_str());
-        fetched.find(|name| under.places.get(*name) == Some(&Place::Fetched) && is_written(name))
+        self.users(name).any(of_handler)
     }
 
     /// Whether messages cross to the host only, in order: all that handlers send is for handlers

@@ -13,6 +13,17 @@ use crate::exec::egress::Wire;
 use crate::exec::engine::{NicReach, Ran, copy_words, keep_words};
 use crate::link::message::{Control, Frames, Kind, Message, Stamp, Telemetry};
 
+/// What became of a message that any side may handle.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Here {
+    /// It was handled.
+    Ran,
+    /// Its run needs a state that is not here, and was taken back: the message is as it was.
+    Void,
+    /// It is no such message.
+    No,
+}
+
 impl<A: App> NicHalf<A> {
     /// Handles all messages that wait, with those that they cause.
     #[inline(always)]
@@ -85,16 +96,19 @@ impl<A: App> NicHalf<A> {
         io.send(&Frames::Handled { messages: self.from_host }.into());
     }
 
-    /// Handles a message that is handled where it comes. `false`: it is none, or it needs a state
-    /// that is not here; then it is as it was.
+    /// Handles a message that is handled where it comes.
     #[inline(always)]
     pub(super) fn runs_here(
         &mut self,
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         io: &mut (impl PeerOutbox + Wire),
-    ) -> bool {
-        A::MESSAGES && A::is_anywhere(packet) && self.run_here(stamp, packet, io)
+    ) -> Here {
+        if A::MESSAGES && A::is_anywhere(packet) {
+            self.run_here(stamp, packet, io)
+        } else {
+            Here::No
+        }
     }
 
     #[inline(never)]
@@ -103,7 +117,7 @@ impl<A: App> NicHalf<A> {
         stamp: &Stamp,
         packet: &mut Packet<'_>,
         io: &mut (impl PeerOutbox + Wire),
-    ) -> bool {
+    ) -> Here {
         let length = packet.len();
         keep_words(self.original, packet.frame());
         io.runs(Some(stamp.number));
@@ -111,14 +125,13 @@ impl<A: App> NicHalf<A> {
         let visit = Visit { now, horizon, undo: true, flow: NO_FLOW, ahead: ALONE };
         let ran = self.engine.run::<NicReach<A>>(packet, visit);
         if matches!(ran, Ran::Punted) {
-            self.report.punts += 1;
             copy_words(self.original, packet.frame_of(length));
             self.leaves_amid(io);
-            return false;
+            return Here::Void;
         }
         self.count_packet(stamp);
         self.finish(ran, stamp, packet.frame(), io);
-        true
+        Here::Ran
     }
 
     /// A message is about to wait for a flow that moves. The host hears of the first one: a flow

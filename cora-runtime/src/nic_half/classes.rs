@@ -186,10 +186,8 @@ impl<A: App> NicHalf<A> {
         let horizon = self.waits_since(stamp.meta.now);
         let stamp = &Stamp { horizon, ..stamp };
         if place == NO_PLACE {
-            if !self.runs_here(stamp, &mut packet, io) {
-                self.goes_to_host(stamp, &packet, io);
-            }
-            return;
+            let here = self.runs_here(stamp, &mut packet, io);
+            return self.goes_to_host(here, stamp, packet.frame(), io);
         }
         if !self.cascade.classes.wait_for(place) {
             self.ownership.left_mailbox(place);
@@ -206,20 +204,6 @@ impl<A: App> NicHalf<A> {
         } else if !self.ownership.knows(place) {
             self.move_mail(Some(place), io);
             self.go_on(io);
-        }
-    }
-
-    /// A message that is handled anywhere, but not here.
-    fn goes_to_host(
-        &mut self,
-        stamp: &Stamp,
-        packet: &Packet<'_>,
-        io: &mut (impl PeerOutbox + Wire),
-    ) {
-        if self.host_must_queue(stamp.meta.now) {
-            self.queue(None, stamp, packet.frame(), io);
-        } else {
-            self.pass_on(stamp, packet.frame(), io);
         }
     }
 

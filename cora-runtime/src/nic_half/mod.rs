@@ -359,11 +359,11 @@ impl<A: App> NicHalf<A> {
             }
             Dispatch::Host
                 if A::MESSAGES && A::is_anywhere(packet) && self.has_to_wait(NO_PLACE) => {}
-            Dispatch::Host if !must_wait && self.runs_here(stamp, packet, io) => {}
-            Dispatch::Host if must_wait || self.host_must_queue(now) => {
-                self.queue(None, stamp, packet.frame(), io);
+            Dispatch::Host if must_wait => self.queue(None, stamp, packet.frame(), io),
+            Dispatch::Host => {
+                let here = self.runs_here(stamp, packet, io);
+                self.goes_to_host(here, stamp, packet.frame(), io);
             }
-            Dispatch::Host => self.pass_on(stamp, packet.frame(), io),
         }
     }
 

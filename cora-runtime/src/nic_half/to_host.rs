@@ -3,6 +3,7 @@
 use cora_core::app::App;
 
 use super::NicHalf;
+use super::cascade::Here;
 use crate::channel::PeerOutbox;
 use crate::exec::egress::Wire;
 use crate::exec::header_split;
@@ -17,6 +18,34 @@ impl<A: App> NicHalf<A> {
         io: &mut (impl PeerOutbox + Wire),
     ) {
         self.report.passed_on += 1;
+        self.forward(stamp, frame, io);
+    }
+
+    /// A packet of no flow that is here goes to the host, unless it ran here.
+    #[inline(always)]
+    pub(super) fn goes_to_host(
+        &mut self,
+        here: Here,
+        stamp: &Stamp,
+        frame: &[u8],
+        io: &mut (impl PeerOutbox + Wire),
+    ) {
+        match here {
+            Here::Ran => {}
+            Here::Void | Here::No if self.host_must_queue(stamp.meta.now) => {
+                self.queue(None, stamp, frame, io);
+            }
+            Here::Void => {
+                self.report.punts += 1;
+                self.forward(stamp, frame, io);
+            }
+            Here::No => self.pass_on(stamp, frame, io),
+        }
+    }
+
+    /// Sends a packet that is counted to the host.
+    #[inline(always)]
+    fn forward(&mut self, stamp: &Stamp, frame: &[u8], io: &mut (impl PeerOutbox + Wire)) {
         self.tell_ends(stamp.meta.now, io);
         let punt = header_split::punt::<A>(stamp, frame, io);
         io.send(&punt);

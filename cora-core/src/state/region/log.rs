@@ -37,6 +37,8 @@ impl<S> Noted<S> {
 pub(super) struct Log<S: 'static> {
     places: &'static mut [OnceCell<Noted<S>>],
     used: Cell<usize>,
+    /// Reads so far.
+    reads: Cell<u32>,
 }
 
 impl<S: Copy + 'static> Log<S> {
@@ -45,7 +47,14 @@ impl<S: Copy + 'static> Log<S> {
 
     pub(super) fn create(memory: &mut Memory) -> Result<Self, OutOfMemory> {
         let places = memory.take_made(MOST_ITEMS, OnceCell::new)?;
-        Ok(Self { places, used: Cell::new(0) })
+        Ok(Self { places, used: Cell::new(0), reads: Cell::new(0) })
+    }
+
+    /// Counts a read. Returns the number of reads.
+    #[inline]
+    pub(super) fn count_read(&self) -> u32 {
+        self.reads.set(self.reads.get().saturating_add(1));
+        self.reads.get()
     }
 
     /// The items so far.
@@ -104,6 +113,7 @@ impl<S: Copy + 'static> Log<S> {
     /// Forgets all.
     #[inline]
     pub(super) fn clear(&mut self) {
+        self.reads.set(0);
         for place in self.places.iter_mut().take(self.used.replace(0)) {
             let _noted = place.take();
         }

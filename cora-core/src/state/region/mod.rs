@@ -50,6 +50,9 @@ pub trait RegionState: Plain {
 /// Most items that a run may read and write, each once or many times.
 pub const MOST_ITEMS: usize = 64;
 
+/// Most reads of a run, of all of its items: a loop that follows items in a circle ends by it.
+pub const MOST_READS: u32 = 4_096;
+
 /// Most bytes of an encoded item.
 pub const LONGEST_ITEM: usize = 2_040;
 
@@ -79,7 +82,8 @@ impl<S: RegionState> Region<S> {
     /// The item with this number, as it is for this run: with what the run itself wrote.
     ///
     /// Refused with `no-such-item` beyond the region's end, and with `too-many-items` if the run
-    /// reads and writes more than 64 items. A handler can't go on without the item: `?` ends it.
+    /// reads and writes more than 64 items, or reads more than 4,096 times. A handler can't go on
+    /// without the item: `?` ends it.
     #[inline]
     pub fn read(&self, number: u32) -> Result<&S, Stop> {
         asked(S::NAME, Asked::Read);
@@ -123,6 +127,9 @@ impl<S: RegionState> Region<S> {
     /// The item in the log of this run.
     #[inline]
     fn noted(&self, number: u32) -> Result<&Noted<S>, Stop> {
+        if self.log.count_read() > MOST_READS {
+            return Err(self.items.reads().map_or(Stop::drop(TooManyItems), lacks));
+        }
         if let Some(noted) = self.log.get(number) {
             return Ok(noted);
         }

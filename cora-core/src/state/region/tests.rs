@@ -111,6 +111,29 @@ fn a_run_uses_a_bounded_number_of_items() {
 }
 
 #[test]
+fn a_circle_of_items_ends() {
+    let (_, mut home, mut away) = both();
+    let follow = |region: &Region<Node>| {
+        let mut number = 0;
+        loop {
+            match region.read(number) {
+                Ok(_) => number = 1 - number,
+                Err(stop) => break stop,
+            }
+        }
+    };
+    for _ in 0..2 {
+        begin(&mut home);
+        assert_eq!(follow(&home), Stop::drop(TooManyItems));
+        home.rollback();
+        begin(&mut away);
+        assert_eq!(follow(&away), Stop::punt());
+        assert!(away.is_void());
+        away.rollback();
+    }
+}
+
+#[test]
 fn items_cross_and_are_told_by_their_numbers() {
     let (mut here, mut there) = (region(), region());
     begin(&mut here);

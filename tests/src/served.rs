@@ -8,52 +8,59 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use cora_tests::control;
-use cora_tests::process::{Running, child, send, start, wait_until};
-use cora_tests::workshop::{Programs, programs, room};
+use crate::control;
+use crate::process::{Running, child, send, start, wait_until};
+use crate::workshop::{Programs, programs, room, root};
 use rustix::process::Signal;
 use serde_json::Value;
 
 /// Upper bound on the time until both halves work.
 const SOON: Duration = Duration::from_secs(15);
 
-/// The program of this name under this plan.
-pub(crate) fn built(name: &str, plan: &str) -> PathBuf {
+/// The program of this name under the plan of this name, or in this file of the workspace.
+pub fn built(name: &str, plan: &str) -> PathBuf {
     static BUILT: OnceLock<Mutex<BTreeMap<String, Programs>>> = OnceLock::new();
-    let mut built = BUILT.get_or_init(Mutex::default).lock().unwrap();
+    let mut built = BUILT.get_or_init(Mutex::default).lock().expect("no test failed within");
     // With what each program has from outside, the two sets are builds of their own.
     let (shelf, packages) = match name {
         "replicated-kv" => ("replicated", &["replicated-kv"][..]),
+        "mica" | "btree" => (name, std::slice::from_ref(&name)),
         _ => ("messages", &["transactions", "analytics", "empty-chain"][..]),
     };
-    let of_plan = built.entry(format!("{shelf}-{plan}")).or_insert_with_key(|shelf| {
-        let words = packages.iter().flat_map(|name| ["--package", name]);
-        let words: Vec<&str> = words.chain(["--features", "cora/measure"]).collect();
-        programs(&words, Some(Path::new(plan)), shelf)
-    });
+    let of_plan =
+        built.entry(format!("{shelf}-{}", plan.replace('/', "-"))).or_insert_with_key(|shelf| {
+            let words = packages.iter().flat_map(|name| ["--package", name]);
+            let words: Vec<&str> = words.chain(["--features", "cora/measure"]).collect();
+            let file = root().join(plan);
+            let plan = if file.is_file() { &file } else { Path::new(plan) };
+            programs(&words, Some(plan), shelf)
+        });
     of_plan[name].clone()
 }
 
 /// A free port of this address. Nobody else asks for it in the moment between.
-pub(crate) fn free(at: &str) -> SocketAddr {
-    UdpSocket::bind((at, 0)).unwrap().local_addr().unwrap()
+pub fn free(at: &str) -> SocketAddr {
+    let socket = UdpSocket::bind((at, 0)).expect("the address is of this machine");
+    socket.local_addr().expect("it is bound")
 }
 
 /// A program at a socket.
-pub(crate) struct Served {
+#[derive(Debug)]
+pub struct Served {
     running: Running,
     socket: PathBuf,
-    pub(crate) address: SocketAddr,
+    /// Where it is asked.
+    pub address: SocketAddr,
 }
 
 impl Served {
     /// Starts it at a free port of this address, and waits until both halves work.
-    pub(crate) fn start(name: &str, plan: &str, at: &str, words: &[&str]) -> Self {
+    pub fn start(name: &str, plan: &str, at: &str, words: &[&str]) -> Self {
         Self::start_at(name, plan, free(at), words)
     }
 
     /// The same at this address.
-    pub(crate) fn start_at(name: &str, plan: &str, address: SocketAddr, words: &[&str]) -> Self {
+    pub fn start_at(name: &str, plan: &str, address: SocketAddr, words: &[&str]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let program = built(name, plan);
         let socket = room(&format!("{name}-live-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
@@ -71,19 +78,19 @@ impl Served {
     }
 
     /// Waits until both halves work.
-    pub(crate) fn works_again(&mut self) {
+    pub fn works_again(&mut self) {
         let works = || self.status().is_some_and(|status| status["works"] == true);
         assert!(wait_until(SOON, works), "it does not work: {}", self.running.log());
     }
 
     /// Waits until so many datagrams came.
-    pub(crate) fn wait_for(&self, datagrams: u64) {
+    pub fn wait_for(&self, datagrams: u64) {
         let came = || self.status().is_some_and(|it| count(&it["packets_in"]) >= datagrams);
         assert!(wait_until(SOON, came), "{:?}", self.status());
     }
 
     /// Kills a half, and waits until another one is there.
-    pub(crate) fn kill(&mut self, half: &str) {
+    pub fn kill(&mut self, half: &str) {
         self.works_again();
         let half = child(self.running.id(), half).expect("it runs");
         send(half, Signal::KILL);
@@ -94,7 +101,7 @@ impl Served {
     }
 
     /// Ends the run, and returns its report, with its log.
-    pub(crate) fn end(self) -> Value {
+    pub fn end(self) -> Value {
         send(self.running.id(), Signal::INT);
         let ended = self.running.end(SOON).well("a run at a socket");
         let mut report = ended.json();
@@ -104,12 +111,12 @@ impl Served {
 }
 
 /// A number of a report; zero, if there is none.
-pub(crate) fn count(value: &Value) -> u64 {
+pub fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }
 
 /// Asserts that a report accounts for each datagram and each message.
-pub(crate) fn conserves(report: &Value) {
+pub fn conserves(report: &Value) {
     let messages = &report["messages"];
     let of = |what: &str| count(&messages[what]);
     let ends = ["done", "passed", "transmitted", "dropped", "lost"].map(of);
