@@ -161,6 +161,32 @@ fn what_if_shows_both_and_marks_what_differs() {
     assert_eq!(both["what_if"]["nic"], "bluefield3");
 }
 
+/// Messages go to the items, or the items come to the messages: the NIC pays for that, and the host
+/// saves.
+#[test]
+fn both_ways_of_reaching_items_are_weighed() {
+    let plan = |pin: &str| {
+        json(&format!("plan btree --mpps 0.9 --traffic kv --pin Node={pin} --format json"))
+    };
+    let (shipped, fetched) = (plan("host"), plan("fetched"));
+    let cores = |plan: &Value, side: &str| plan["predicted"][side].as_f64().unwrap();
+    assert!(cores(&fetched, "host_cores") < 0.5 * cores(&shipped, "host_cores"), "{fetched}");
+    assert!(cores(&fetched, "nic_cores") > cores(&shipped, "nic_cores"), "{fetched}");
+    let text = says(&line("plan btree --mpps 0.9 --traffic kv --pin Node=fetched"));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "the NIC reads copies of its items; messages on 2 of the 9 paths of `btree` go to the host",
+        "Node: a NIC that fetches its items reads them while messages that write them",
+    ] {
+        assert!(words.contains(said), "{text}");
+    }
+    complains(
+        "plan btree --pin Loader=fetched",
+        2,
+        &["`Loader` is read-mostly", "`replica` or `host`"],
+    );
+}
+
 #[test]
 fn another_traffic_is_one_change_and_a_near_name_is_told() {
     // A campus has a rate of its own, and Zipf's law has none.

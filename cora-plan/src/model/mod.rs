@@ -25,6 +25,7 @@
 //! | [`residence`] | entries and bytes of states, by side |
 //! | `offer` | flows that a runtime can give to the NIC |
 //! | `limits` | limited resources, and their amounts |
+//! | `ways` | what a packet costs on each way through the sides |
 //! | `terms` | the model as a [`Problem`](crate::search::Problem) at a rate |
 //! | `predict` | an allocation's figures |
 //! | `expected` | what a run of it would count |
@@ -47,6 +48,7 @@ pub mod size;
 pub(crate) mod terms;
 #[cfg(test)]
 mod tests;
+mod ways;
 
 use std::collections::BTreeMap;
 

@@ -382,6 +382,13 @@ fn a_region_is_at_the_host_for_messages_of_any_flow() {
     assert!(placement.one_shard["Node"].starts_with("its items are for messages of every flow"));
     let refused = refusals(&graph, "[plan.places]\nNode = \"replica\"");
     assert!(refused[0].contains("its items are for messages of any flow"), "{refused:?}");
+    let fetched = decide(&graph, "[plan.places]\nNode = \"fetched\"");
+    assert_eq!(fetched.places["Node"], Place::Fetched);
+    assert!(fetched.reasons["Node"].contains("the NIC reads copies"), "{:?}", fetched.reasons);
+    assert!(!fetched.host_ordered, "what the NIC reads is of no order with the host's writes");
+    graph.states.push(plain("Ports", Kind::Singleton));
+    assert!(!refusals(&graph, "[plan.places]\nPorts = \"fetched\"").is_empty());
+    graph.states.pop();
     assert_eq!(decide(&graph, "[plan]\nuse = \"nic-only\"").places["Node"], Place::Nic);
 }
 

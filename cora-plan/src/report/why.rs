@@ -113,9 +113,9 @@ fn follows(graph: &Graph, allocation: &Allocation, node: &StateNode, place: Plac
                 .filter_map(|handler| writing(handler, &node.name))
                 .collect();
             match &writers[..] {
-                [] => "the NIC reads copies of them; none is ever written".to_owned(),
+                [] => "the NIC reads copies of its items; none is ever written".to_owned(),
                 writers => format!(
-                    "the NIC reads copies of them; messages on {} go to the host",
+                    "the NIC reads copies of its items; messages on {} go to the host",
                     writers.join(" and ")
                 ),
             }

@@ -127,13 +127,15 @@ impl<S: RegionState> Region<S> {
     /// The item in the log of this run.
     #[inline]
     fn noted(&self, number: u32) -> Result<&Noted<S>, Stop> {
-        if self.log.count_read() > MOST_READS {
-            return Err(self.items.reads().map_or(Stop::drop(TooManyItems), lacks));
+        let reads = self.items.reads();
+        let is_circle = self.log.count_read() > MOST_READS;
+        if is_circle || reads.is_some_and(Reads::have_lacked) {
+            return Err(reads.map_or(Stop::drop(TooManyItems), lacks));
         }
         if let Some(noted) = self.log.get(number) {
             return Ok(noted);
         }
-        let Some(reads) = self.items.reads() else {
+        let Some(reads) = reads else {
             let item = self.items.get(number).ok_or(Stop::drop(NoSuchItem))?;
             return self.log.note(number, (item, 0)).ok_or(Stop::drop(TooManyItems));
         };

@@ -137,13 +137,20 @@ impl Reads {
         self.run.lacks.store(1, RELAXED);
     }
 
+    /// Whether the run was refused something. Then it is refused all: what its handler makes of the
+    /// error, it sees no mixture of moments.
+    #[inline]
+    pub(super) fn have_lacked(self) -> bool {
+        self.run.lacks.load(RELAXED) != 0
+    }
+
     /// Whether the run can't stand: it was refused something, or what it read is of several
     /// moments.
     #[inline]
     pub(super) fn are_void(self) -> bool {
         let run = self.run;
         let none = run.fetched.load(RELAXED) | run.lacks.load(RELAXED) == 0;
-        !none && (run.lacks.load(RELAXED) != 0 || !self.are_of_one_moment())
+        !none && (self.have_lacked() || !self.are_of_one_moment())
     }
 
     /// Forgets all.

@@ -181,6 +181,7 @@ fn the_other_side_reads_copies_of_one_moment() {
     assert!(away.is_void());
     assert_eq!(away.read(3).unwrap(), &node(30));
     assert!(away.read(4).unwrap_err().reason().is_none(), "it punts");
+    assert!(away.read(4).is_err() && away.read(3).is_err(), "and sees no mixture");
     away.rollback();
     begin(&mut away);
     assert_eq!((away.read(3).unwrap(), away.read(4).unwrap()), (&node(31), &node(41)));
@@ -219,8 +220,8 @@ fn a_run_that_writes_or_reads_too_much_goes_to_the_items() {
     }
     assert!(!away.is_void());
     assert!(away.read(900).unwrap_err().reason().is_none());
-    // A handler that goes on regardless changes nothing.
-    away.read(0).unwrap();
+    // A handler that goes on regardless gets nothing more.
+    assert!(away.read(0).is_err() && away.peek(1).is_err());
     assert!(away.is_void());
     away.rollback();
     begin(&mut away);
@@ -245,7 +246,9 @@ fn a_home_that_follows_one_that_died_in_a_commit_gives_no_version_twice() {
     begin(&mut away);
     assert_eq!(away.read(3).unwrap(), &node(30));
     // The home dies within a commit, and its memory is zeroes again.
-    words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    for word in words {
+        word.store(0, Ordering::Relaxed);
+    }
     let mut next = of(RegionMemory::at_home(words, 1));
     assert!(away.is_void());
     put(&mut next, &[(3, 30)]);
