@@ -182,7 +182,7 @@ fn both_ways_of_reaching_items_are_weighed() {
     }
     complains(
         "plan btree --pin Loader=fetched",
-        2,
+        1,
         &["`Loader` is read-mostly", "`replica` or `host`"],
     );
 }

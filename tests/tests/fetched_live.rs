@@ -1,6 +1,5 @@
-//! A store whose items the NIC fetches, live at a UDP socket while halves are killed: each read is of
-//! what was stored at some moment between its question and its answer. And a tree that a tool
-//! loads.
+//! A store with items that the NIC fetches, live at a UDP socket while halves are killed: each read
+//! has a value of some moment between question and answer. And a tree that a tool loads.
 #![expect(clippy::unwrap_used, reason = "what fails in a helper fails the test")]
 
 use std::net::{SocketAddr, UdpSocket};
@@ -16,16 +15,16 @@ use cora_tests::workshop::{build, cargo, room, target, variable};
 
 use cora_tests::served::{Served, conserves, count};
 
-/// Clients, each with names of its own, which it alone puts.
+/// Clients, each with names of its own, which nobody else puts.
 const CLIENTS: u64 = 4;
 const NAMES: u64 = 8;
 /// Kills of a run: of the NIC half, the host half, and so on.
 const KILLS: u64 = 6;
-/// After how long a question is asked again, and how long it may take in all.
+/// Time until a question is asked again, and for a question in all.
 const AGAIN: Duration = Duration::from_millis(150);
 const LIMIT: Duration = Duration::from_secs(25);
 
-/// An example under a plan of its own, at the port that it has. No other test has this address.
+/// An example under a plan of its own, at its port. No other test has this address.
 fn start(name: &str, plan: &str, at: &str) -> Served {
     Served::start_at(name, &format!("examples/{name}/{plan}"), at.parse().unwrap(), &[])
 }
@@ -39,12 +38,12 @@ struct Name {
     /// The highest value that a read has returned.
     seen: AtomicU64,
     /// The kills of host halves, which lose all items, before the last put that is done began: each
-    /// counts when it begins, and when it is over.
+    /// counts at its begin and at its end.
     kills: AtomicU64,
 }
 
-/// What a read may return: it began when `least` had been stored or seen, and ended when `most` had
-/// begun. Without an item, the name may have been lost meanwhile.
+/// Whether a read may return this: at its begin `least` had been stored or seen, and at its end the
+/// put of `most` had begun. Without an item, the name may have been lost meanwhile.
 fn may_read(value: Option<u64>, least: u64, most: u64, may_be_lost: bool) -> bool {
     match value {
         Some(value) => (least..=most).contains(&value),

@@ -3,7 +3,7 @@
 //! | module | concept |
 //! | --- | --- |
 //! | `reads` | what a fetched read, its check and a commit cost, on one thread |
-//! | `store` | the example `mica` with most questions answered from copies, and with all at the host |
+//! | `store` | the example `mica`: most questions answered from copies, or all at the host |
 
 mod reads;
 mod store;

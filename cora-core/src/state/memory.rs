@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, MaybeUninit};
 
-use super::region::{RegionMemory, RegionWords};
+use super::region_memory::{RegionMemory, RegionWords};
 use crate::prefetch::{prefetch_at, prefetch_both};
 use crate::sentence::Sentence;
 

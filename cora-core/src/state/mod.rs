@@ -13,7 +13,9 @@ pub mod kept;
 pub(crate) mod memory;
 pub mod objects;
 mod pinned;
+mod reads;
 pub mod region;
+mod region_memory;
 pub mod table;
 mod tracked;
 
@@ -27,7 +29,8 @@ pub(crate) use memory::leak as memory_for_tests;
 pub use memory::{Line, MOST_BYTES, Memory, OutOfMemory, bytes_for, largest, within_limit};
 pub use objects::{Id, Object, ObjectError, ObjectState, Objects};
 pub use pinned::{Pinned, Versioned};
-pub use region::{Region, RegionMemory, RegionState};
+pub use region::{Region, RegionState};
+pub use region_memory::RegionMemory;
 pub use table::Table;
 pub use tracked::Tracked;
 
@@ -279,8 +282,8 @@ pub trait Home {
         None
     }
 
-    /// Whether the run can't stand, so that the packet must punt regardless of its verdict: it wrote
-    /// more than can be undone, or what it read is not of one moment. Asked last in a run.
+    /// Whether the run can't stand, so that the packet must punt regardless of its verdict: it
+    /// wrote more than can be undone, or it read of several moments. Asked last in a run.
     fn is_void(&self) -> bool {
         false
     }

@@ -2,29 +2,19 @@
 //! the item is written. The home writes them; the other side takes copies meanwhile.
 //!
 //! The orders are those of a sequence lock. A reader that sees a word of a write sees the version
-//! before it, too, which is odd or another one than that in front of its copy. Around all items of a
-//! run, the number of commits does the same.
+//! before it, too, which is odd or another one than that in front of its copy. Around all items of
+//! a run, the number of commits does the same.
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::super::{Memory, OutOfMemory};
-use super::memory::{Held, RegionMemory, RegionWords};
-use super::reads::Reads;
+use super::super::reads::{LOOKS, Reads, is_even};
+use super::super::region_memory::{Held, RegionWords};
+use super::super::{Memory, OutOfMemory, RegionMemory};
 use super::{LONGEST_ITEM, MOST_REGION_BYTES, RegionState};
-
-/// How often a reader looks for the end of a write. A home that is asleep within one holds nobody
-/// up: the message goes there.
-pub(super) const LOOKS: u32 = 64;
 
 /// Most words of an encoded item.
 const MOST_WORDS: usize = LONGEST_ITEM.div_ceil(8);
-
-/// Whether nothing is being written.
-#[inline]
-pub(super) const fn is_even(number: u64) -> bool {
-    number.is_multiple_of(2)
-}
 
 /// The items of a region.
 #[derive(Debug)]

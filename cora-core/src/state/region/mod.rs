@@ -11,22 +11,20 @@
 //!
 //! | module | concept |
 //! | --- | --- |
-//! | `memory` | the memory of all regions, which both sides may map |
 //! | `items` | the items there, with versions |
 //! | `log` | the items of a run |
-//! | `reads` | the reads of a run away from the items' home |
 //! | `report` | items in reports, and on their way to the other side |
 
 mod items;
 mod log;
-mod memory;
-mod reads;
 mod report;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 
+use super::reads::Reads;
+pub use super::reads::{MOST_FETCHED, MOST_FETCHED_BYTES};
 use super::{Announced, Kind, Memory, OutOfMemory, Stored};
 use crate::plain::Plain;
 use crate::trace::{Asked, asked};
@@ -34,10 +32,6 @@ use crate::verdict::Stop;
 use crate::verdict::reasons::{NoSuchItem, TooManyItems};
 use items::Items;
 use log::{Log, Noted};
-pub use memory::RegionMemory;
-pub(crate) use memory::RegionWords;
-use reads::Reads;
-pub use reads::{MOST_FETCHED, MOST_FETCHED_BYTES};
 
 /// A state of numbered items, as declared by `#[state(region, length = …)]`.
 pub trait RegionState: Plain {

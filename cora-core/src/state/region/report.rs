@@ -1,7 +1,7 @@
 //! Items in reports, and on their way to the other side: those that are not all zeroes.
 
+use super::super::reads::Reads;
 use super::super::{DescribeItem, Described, Home, Kind, MAX_PIECE, Malformed, Visit};
-use super::reads::Reads;
 use super::{LONGEST_ITEM, Region, RegionState};
 use crate::plain::Plain;
 

@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::super::{Described as _, Home as _, Visit, memory_for_tests};
+use super::super::{Described as _, Home as _, RegionMemory, Visit, memory_for_tests};
 use super::*;
 use crate::plain::Describe;
 

@@ -10,8 +10,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::{Memory, OutOfMemory};
 use super::reads::Reads;
+use super::{Memory, OutOfMemory};
 
 /// Words of the header, and of a line.
 const HEADER: usize = 8;

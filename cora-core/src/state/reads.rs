@@ -5,9 +5,18 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::super::memory::bytes_for;
-use super::super::{Memory, OutOfMemory};
-use super::items::{LOOKS, is_even};
+use super::memory::bytes_for;
+use super::{Memory, OutOfMemory};
+
+/// How often a reader looks for the end of a write. A home that is asleep within one holds nobody
+/// up: the message goes there.
+pub(super) const LOOKS: u32 = 64;
+
+/// Whether nothing is being written.
+#[inline]
+pub(super) const fn is_even(number: u64) -> bool {
+    number.is_multiple_of(2)
+}
 
 const RELAXED: Ordering = Ordering::Relaxed;
 
