@@ -111,6 +111,7 @@ fn a_run_uses_a_bounded_number_of_items() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of reads take it minutes")]
 fn a_circle_of_items_ends() {
     let (_, mut home, mut away) = both();
     let follow = |region: &Region<Node>| {
