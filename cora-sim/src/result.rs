@@ -6,7 +6,6 @@ use std::fmt::{Display, Write as _};
 use cora_core::app::App;
 use cora_core::outcome::Outcomes;
 use cora_core::plain::Describe;
-use cora_core::state::Place;
 use cora_core::state::table::{Ending, Why};
 
 use crate::frames::{flow_of, number_in};
@@ -110,7 +109,7 @@ impl Results {
     /// Merges the NIC's states: replicas into the host's states, entries into these results.
     pub fn merge<A: App>(&mut self, nic: &mut A, host: &mut A, now: u64) -> Result<(), String> {
         for (number, (name, place)) in A::PLACES.iter().enumerate() {
-            if matches!(place, Place::Host | Place::Fetched) {
+            if place.is_of_host() {
                 continue;
             }
             let mut pieces = Vec::new();

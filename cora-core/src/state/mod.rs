@@ -73,6 +73,14 @@ pub enum Place {
     Fetched,
 }
 
+impl Place {
+    /// Whether the host holds all of it, alone.
+    #[must_use]
+    pub const fn is_of_host(self) -> bool {
+        matches!(self, Self::Host | Self::Fetched)
+    }
+}
+
 /// The states that a build of a handler can reach. Access to any other state becomes a punt, and
 /// the code after it is eliminated.
 pub trait Reach {

@@ -41,7 +41,7 @@ impl<A: App> Thread<A> {
             for shard in shards.clone() {
                 for at_nic in [true, false] {
                     let has_it = match place {
-                        Some(Place::Host | Place::Fetched) => !at_nic,
+                        Some(place) if place.is_of_host() => !at_nic,
                         Some(Place::Nic) => at_nic,
                         _ => true,
                     };

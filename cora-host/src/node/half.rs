@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cora_core::app::App;
-use cora_core::state::{Kind, Place, RegionMemory};
+use cora_core::state::{Kind, RegionMemory};
 use cora_runtime::host_half::HostHalf;
 use cora_runtime::link::region::RegionLayout;
 
@@ -59,7 +59,7 @@ fn put_in_force<A: App>(app: &mut A, version: &Version) -> Result<Vec<usize>, Ru
     // The host sends the NIC all its states of one value: on bare metal they begin as zeroes.
     let mut is_one = |number: &usize| {
         matches!(app.state(*number).kind(), Kind::ReadMostly | Kind::Singleton | Kind::PerBucket)
-            && !matches!(A::PLACES[*number].1, Place::Host | Place::Fetched)
+            && !A::PLACES[*number].1.is_of_host()
     };
     Ok((0..A::STATES).filter(|number| is_one(number)).collect())
 }

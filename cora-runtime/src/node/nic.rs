@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 
 use cora_core::app::{App, Sides};
-use cora_core::state::{self, Place};
+use cora_core::state;
 
 use crate::channel::ProtocolError;
 use crate::exec::Burst;
@@ -349,7 +349,7 @@ impl<A: App> NicLoop<A> {
             if matches!(home.kind(), state::Kind::Keyed) && A::PLAN.sides.nic_runs_alone() {
                 flows = flows.max(home.entries(now));
             }
-            if !matches!(place, Place::Host | Place::Fetched) && A::PLAN.sides != Sides::HostOnly {
+            if !place.is_of_host() && A::PLAN.sides != Sides::HostOnly {
                 home.export(now, &mut |piece| {
                     out.send(&Control::Piece { state: number as u16, piece }.into());
                 });

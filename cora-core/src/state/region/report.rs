@@ -11,6 +11,17 @@ const NUMBER: usize = 4;
 const PIECE: usize = NUMBER + LONGEST_ITEM;
 const _: () = assert!(PIECE <= MAX_PIECE, "an item is a piece");
 
+impl<S: RegionState> Region<S> {
+    /// Forgets the items and the reads of the run that has ended.
+    #[inline]
+    fn forget(&mut self) {
+        self.log.clear();
+        if let Some(reads) = self.items.reads() {
+            reads.clear();
+        }
+    }
+}
+
 impl<S: RegionState> Home for Region<S> {
     fn kind(&self) -> Kind {
         Kind::Region
@@ -27,10 +38,7 @@ impl<S: RegionState> Home for Region<S> {
             items.begin_commit();
             items.store(number, item);
         }
-        log.clear();
-        if let Some(reads) = items.reads() {
-            reads.clear();
-        }
+        self.forget();
     }
 
     #[inline]
@@ -40,10 +48,7 @@ impl<S: RegionState> Home for Region<S> {
 
     #[inline]
     fn rollback(&mut self) {
-        self.log.clear();
-        if let Some(reads) = self.items.reads() {
-            reads.clear();
-        }
+        self.forget();
     }
 
     /// Away from its home, a run that was refused something is void, whatever its handler made of
